@@ -19,7 +19,7 @@ DEVELOPERS = {"test", "docs", "dev"}
 EXTRAS = ["", *(PROJECT["optional-dependencies"].keys() - DEVELOPERS)]
 WITH_TORCH = {"all", "ensemble", "gp", "learners"}
 """Extras that may pull in NVIDIA's runtimes, which have terms of their own."""
-NOT_INSTALLED = {"botorch"}
+NOT_INSTALLED = {"botorch", "exchange-calendars"}
 """What developers need not install: nobody looks at these licences."""
 
 PERMISSIVE = {

@@ -12,7 +12,6 @@ is drawn anew in each check, from its key and a salt that nothing inside could k
 
 from __future__ import annotations
 
-import builtins
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
@@ -33,8 +32,8 @@ from verifier_ladder.tiers.fast.programs import (
     ProgramVerifier,
     TimeUsedUpError,
     allowed,
-    ending_of,
     program_in,
+    wordless,
 )
 from verifier_ladder.tiers.fast.testcode import Made, Test, read_tests
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox, Warmth
@@ -266,19 +265,9 @@ def _why(ended: Sequence[_Ended], limits: Limits) -> str:
     for each in sorted(needed, key=lambda each: each.run.kind.must_fail):
         assert each.result is not None  # noqa: S101 - for the type checker
         if each.run.kind.must_fail and not each.failed:
-            return f"its copy that must fail by an assertion did not: {_said(each.result, limits)}"
+            return (
+                f"its copy that must fail by an assertion did not: {wordless(each.result, limits)}"
+            )
         if each.run.kind is Kind.TEST and each.told is None:
-            return _said(each.result, limits)
+            return wordless(each.result, limits)
     return ""
-
-
-def _said(result: Result, limits: Limits) -> str:
-    """How a test ended: of what was raised the class alone, for words may hold hidden values."""
-    if result.ended in {Ending.FINISHED, Ending.UNTOLD}:
-        return "it ended before its end"
-    if result.ended is not Ending.RAISED:
-        return ending_of(result, limits)
-    known = vars(builtins).get(result.error)
-    if isinstance(known, type) and issubclass(known, BaseException):
-        return f"it raised {result.error}"
-    return "it raised an exception that is none of Python's own"

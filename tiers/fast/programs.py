@@ -6,6 +6,7 @@ any fenced block, the whole output. What is thought aloud before `</think>` is n
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from math import inf
@@ -262,6 +263,21 @@ def said_of(result: Result, limits: Limits) -> str:
         words = printable(result.message, _SAID)
         return f"it raised {printable(result.error, 100)}: {words}".removesuffix(": ")
     return ending_of(result, limits)
+
+
+def wordless(result: Result, limits: Limits) -> str:
+    """How a run ended without what is asked for, in no words of the program's own.
+
+    They may hold what the program was given, where that is hidden from learners.
+    """
+    if result.ended in {Ending.FINISHED, Ending.UNTOLD}:
+        return "it ended before its end"
+    if result.ended is not Ending.RAISED:
+        return ending_of(result, limits)
+    known = vars(builtins).get(result.error)
+    if isinstance(known, type) and issubclass(known, BaseException):
+        return f"it raised {result.error}"
+    return "it raised an exception that is none of Python's own"
 
 
 def ending_of(result: Result, limits: Limits) -> str:

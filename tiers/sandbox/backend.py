@@ -13,15 +13,20 @@ from verifier_ladder.errors import ConfigError
 STRENGTHS: Mapping[str, int] = {"landlock": 1, "namespaces": 2, "command": 3, "remote": 3}
 """Classes of sandboxes, and how much each keeps from a candidate; more is stronger. What the last
 two keep beyond the others, the machine's owner knows, who has set them up."""
-FILES, METERING = "files", "metering"
-"""Capabilities: programs may write files; what a program took is measured, not told."""
+FILES, METERING, TALK = "files", "metering", "talk"
+"""Capabilities: programs may write files; what a program took is measured, not told; what a
+program reads may depend on what it has written (`Sandbox.talk`)."""
 _GIVES: Mapping[str, frozenset[str]] = {
-    "landlock": frozenset({METERING}),
-    "namespaces": frozenset({FILES, METERING}),
+    "landlock": frozenset({METERING, TALK}),
+    "namespaces": frozenset({FILES, METERING, TALK}),
     "command": frozenset({FILES, METERING}),
     "remote": frozenset(),
 }
-_WORDS = {FILES: "no folder to write into", METERING: "no exact measure of what a program took"}
+_WORDS = {
+    FILES: "no folder to write into",
+    METERING: "no exact measure of what a program took",
+    TALK: "no conversation with a program while it runs",
+}
 CAPABILITIES = frozenset().union(*_GIVES.values())
 """What a check may need of a sandbox, and not every class gives."""
 AUTO = ("namespaces", "landlock")

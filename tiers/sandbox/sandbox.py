@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +19,7 @@ from verifier_ladder.tiers.sandbox.backend import (
     CAPABILITIES,
     FILES,
     INSTALL,
+    TALK,
     Backend,
     chosen,
     gives,
@@ -30,7 +31,7 @@ from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, result_of
 from verifier_ladder.tiers.sandbox.program import Input, Limits, Program, Result, Warmth
 from verifier_ladder.tiers.sandbox.remote import Remote
 from verifier_ladder.tiers.sandbox.wrapped import Wrapped
-from verifier_ladder.tiers.sandbox.zygoteprocess import Zygote
+from verifier_ladder.tiers.sandbox.zygoteprocess import Reply, Zygote
 
 Running = Zygote | Wrapped | Remote
 _PROBES = (
@@ -221,7 +222,50 @@ class Sandbox:
             SandboxError: If the sandbox itself failed, or can't give what `limits` ask for.
             ConfigError: If an argument is no plain data.
         """
-        limits = limits or Limits()
+        return self._results(program, inputs, limits or Limits())
+
+    def talk(
+        self,
+        program: Program,
+        partner: Generator[bytes, bytes, None],
+        limits: Limits | None = None,
+    ) -> Result:
+        r"""Run a program once, in conversation: all that it reads depends on what it has written.
+
+        Args:
+            program: A script or a command.
+            partner: Gives what the program reads first, then takes each line of its standard
+                output, without its end, and gives what it reads next. The program is ended when
+                the partner is done.
+            limits: What it may take.
+
+        Returns:
+            How the program ended; if the partner was done first, that means nothing.
+
+        Raises:
+            SandboxError: If the sandbox itself failed, or can't hold a conversation.
+
+        Example:
+            >>> program = Program({"main.py": "print(int(input()) + 1)"}, entry="main.py")
+            >>> def partner():
+            ...     told.append((yield b"41\n"))
+            >>> told = []
+            >>> with Sandbox(needs=("talk",)) as sandbox:  # doctest: +SKIP
+            ...     sandbox.talk(program, partner()), told
+        """
+        opening, said = next(partner), _Partner(partner)
+        (result,) = self._results(program, [Input(stdin=opening)], limits or Limits(), said.reply)
+        if said.error is not None:
+            raise said.error
+        return result
+
+    def _results(
+        self,
+        program: Program,
+        inputs: Sequence[Input],
+        limits: Limits,
+        reply: Reply | None = None,
+    ) -> list[Result]:
         arguments = [_arguments(each) for each in inputs]
         if self._zygote is not None and self._owner != os.getpid():
             # Not only told by the zygote: a thread that is not here may hold the lock.
@@ -230,17 +274,24 @@ class Sandbox:
             self._running()
             if limits.files:
                 self._demand(FILES)
-            before = machine.failures()
-            results = [
-                self._run(program, _request(program, told, each, limits), each, limits)
-                for told, each in zip(arguments, inputs, strict=True)
-            ]
+            if reply is not None:
+                self._demand(TALK)
+            before, results = machine.failures(), []
+            for told, each in zip(arguments, inputs, strict=True):
+                request = _request(program, told, each, limits)
+                results.append(self._run(program, request, each.stdin, limits, reply))
             self._blame_nobody_for_the_machine(before, results, limits)
             return results
 
-    def _run(self, program: Program, request: bytes, given: Input, limits: Limits) -> Result:
+    def _run(
+        self, program: Program, request: bytes, stdin: bytes, limits: Limits, reply: Reply | None
+    ) -> Result:
         try:
-            told = self._running().run(request, given.stdin, limits)
+            running = self._running()
+            if reply is not None and isinstance(running, Zygote):
+                told = running.run(request, stdin, limits, reply)
+            else:
+                told = running.run(request, stdin, limits)
         except BaseException:
             self.close()
             raise
@@ -288,6 +339,27 @@ class Sandbox:
         where: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class _Partner:
+    """Whoever answers a program, and what went wrong there.
+
+    An error is kept until the program has ended: it says nothing of the sandbox.
+    """
+
+    def __init__(self, partner: Generator[bytes, bytes, None]) -> None:
+        self._partner = partner
+        self.error: Exception | None = None
+
+    def reply(self, line: bytes) -> bytes | None:
+        """What is said next; None once nothing is."""
+        try:
+            return self._partner.send(line)
+        except StopIteration:
+            return None
+        except Exception as error:  # noqa: BLE001 - it is raised again where it belongs
+            self.error = error
+            return None
 
 
 def _shared(backend: Backend | None, warmth: Warmth, needs: tuple[str, ...]) -> Sandbox:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,8 @@ _MEMORY, _LEAST_ROOM = "/dev/shm", 1 << 28  # noqa: S108 - a folder of its own i
 """A file system in memory, and the bytes that must be free to use it."""
 _CHUNK = 1 << 16
 _LARGEST_RESULT = values.LARGEST + _CHUNK
+Reply = Callable[[bytes], bytes | None]
+"""What is said to a program that has written a line; None ends it."""
 
 
 class _Pipe(NamedTuple):
@@ -141,8 +144,16 @@ class Zygote:
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return said.decode(errors="replace") or (lines or ["its zygote has ended"])[-1]
 
-    def run(self, request: bytes, stdin: bytes, limits: Limits) -> Told:
+    def run(
+        self, request: bytes, stdin: bytes, limits: Limits, reply: Reply | None = None
+    ) -> Told:
         """Run one input.
+
+        Args:
+            request: What is run.
+            stdin: All that it can read, or what is said to it first.
+            limits: What it may take.
+            reply: Answers each line that it writes; None where it is only listened to.
 
         Raises:
             SandboxError: If the sandbox failed.
@@ -150,7 +161,7 @@ class Zygote:
         if os.getpid() != self._owner:
             raise SandboxError("this sandbox belongs to another process: open one after the fork")
         try:
-            run = _Run(self._channel, request, stdin, limits)
+            run = _Run(self._channel, request, stdin, limits, reply)
             told = run.finish()
             self.seconds = self._done()
         except OSError as error:
@@ -224,11 +235,52 @@ class _Stream:
         return len(part) <= room
 
 
+class _Talk:
+    """A conversation with a program, line by line; nothing is said before a line has come."""
+
+    def __init__(self, fd: int, opening: bytes, reply: Reply) -> None:
+        """Begin it.
+
+        Args:
+            fd: What the program reads from.
+            opening: What is said first.
+            reply: Answers each line, which it gets without its end.
+        """
+        self.fd, self._unsent, self._reply = fd, opening, reply
+        self._line = b""
+        os.set_blocking(fd, False)
+
+    def hear(self, part: bytes) -> bool:
+        """Answer the lines that are whole by now; False once nothing more is to be said."""
+        *lines, self._line = (self._line + part).split(b"\n")
+        for line in lines:
+            answer = self._reply(line)
+            if answer is None:
+                return False
+            self._unsent += answer
+        return True
+
+    def send(self) -> bool:
+        """Say what is still to be said; whether some of it is left."""
+        try:
+            self._unsent = self._unsent[os.write(self.fd, self._unsent) :]
+        except BlockingIOError:
+            return True
+        except BrokenPipeError:  # Nobody is there any more.
+            self._unsent = b""
+        return bool(self._unsent)
+
+
 class _Run:
     """One input on its way: its pipes, and what has come out of them."""
 
     def __init__(
-        self, channel: socket.socket, request: bytes, stdin: bytes, limits: Limits
+        self,
+        channel: socket.socket,
+        request: bytes,
+        stdin: bytes,
+        limits: Limits,
+        reply: Reply | None,
     ) -> None:
         """Send it off.
 
@@ -237,11 +289,14 @@ class _Run:
         """
         self._limits = limits
         self._open: list[int] = []
+        self._talk: _Talk | None = None
+        self._poller = select.poll()
         try:
             # stdout, stderr, result, report: written there. Control: written here to stop.
             pipes = [self._pipe() for _ in range(4)]
             control, self._control = self._pipe()
-            sent = [self._sealed(request), self._sealed(stdin), *(p.there for p in pipes), control]
+            given = self._sealed(stdin) if reply is None else self._begun(stdin, reply)
+            sent = [self._sealed(request), given, *(p.there for p in pipes), control]
             socket.send_fds(channel, [zygote.RUN], sent)
         except BaseException:
             self._close(*self._open)
@@ -259,6 +314,13 @@ class _Run:
         pipe = _Pipe(*os.pipe())
         self._open += pipe
         return pipe
+
+    def _begun(self, opening: bytes, reply: Reply) -> int:
+        """Begin a conversation; what the program reads from."""
+        given, ours = self._pipe()
+        self._talk = _Talk(ours, opening, reply)
+        self._poller.register(ours, select.POLLOUT)
+        return given
 
     def _sealed(self, content: bytes) -> int:
         """A file in memory that can't be changed by whom it is given to."""
@@ -303,9 +365,8 @@ class _Run:
         Returns:
             Whether more came than is allowed.
         """
-        flooded = False
-        poller = select.poll()
-        *_, report = waiting = dict(self._streams)
+        flooded, poller = False, self._poller
+        output, *_, report = waiting = dict(self._streams)
         for fd in waiting:
             os.set_blocking(fd, False)
             poller.register(fd, select.POLLIN)
@@ -314,6 +375,9 @@ class _Run:
             if not ready:
                 raise SandboxError("the sandbox does not answer: the machine may be overloaded")
             for fd, _ in ready:
+                if fd not in waiting:
+                    self._say()
+                    continue
                 try:
                     part = os.read(fd, _CHUNK)
                 except BlockingIOError:
@@ -323,9 +387,31 @@ class _Run:
                     del waiting[fd]
                 elif not waiting[fd].add(part) and not flooded:
                     flooded = True
-                    with suppress(BrokenPipeError):  # It is about to end anyhow.
-                        os.write(self._control, b"x")
+                    self._stop()
+                elif fd == output:
+                    self._answer(part)
         return any(_drain(fd, stream) for fd, stream in waiting.items()) or flooded
+
+    def _say(self) -> None:
+        """Say what there is to say to a program that can take it."""
+        if self._talk is not None and not self._talk.send():
+            self._poller.unregister(self._talk.fd)
+
+    def _answer(self, part: bytes) -> None:
+        """Answer what a program has written, if anybody talks to it."""
+        if self._talk is None:
+            return
+        if self._talk.hear(part):
+            self._poller.register(self._talk.fd, select.POLLOUT)
+        else:
+            with suppress(KeyError):  # Nothing may have been left to say.
+                self._poller.unregister(self._talk.fd)
+            self._talk = None
+            self._stop()
+
+    def _stop(self) -> None:
+        with suppress(BrokenPipeError):  # It is about to end anyhow.
+            os.write(self._control, b"x")
 
     def _close(self, *fds: int) -> None:
         for fd in fds:

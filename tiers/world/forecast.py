@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from math import erf, exp, isfinite, pi, sqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 
 from verifier_ladder.candidate import Candidate
@@ -57,6 +58,17 @@ class Normal(NamedTuple):
             return abs(value - self.mean) - self.deviation / sqrt(pi)
         inner = z * erf(z / sqrt(2)) + sqrt(2 / pi) * exp(-z * z / 2) - 1 / sqrt(pi)
         return self.deviation * inner
+
+    def quantile(self, level: float) -> float:
+        """The number below which the value lies with this chance; of a point the point itself.
+
+        Example:
+            >>> Normal(3.0).quantile(0.9), round(Normal(0.0, 1.0).quantile(0.975), 2)
+            (3.0, 1.96)
+        """
+        if self.deviation is None:
+            return self.mean
+        return NormalDist(self.mean, self.deviation).inv_cdf(level)
 
 
 class NumericForecast(WorldVerifier):

@@ -49,6 +49,10 @@ class Costs(NamedTuple):
         """What is paid for a unit, or got for one, with a sign of 1 for buying."""
         return told + sign * self.slippage * abs(told)
 
+    def paid(self, size: float, *prices: float) -> float:
+        """The fees of trading so many units at each of these prices."""
+        return self.fee * size * sum(map(abs, prices))
+
 
 class Order(NamedTuple):
     """What to trade; nothing if the sign is 0."""
@@ -63,9 +67,15 @@ class Order(NamedTuple):
         limit = None if self.limit is None else self.limit / split
         return Order(self.sign, self.size * split, limit)
 
-    def is_filled(self, price: float) -> bool:
-        """Whether a price is no worse than the limit."""
-        return self.sign != 0 and (self.limit is None or self.sign * (price - self.limit) <= 0)
+    def filled(self, told: float, costs: Costs) -> float | None:
+        """The price at which it is filled when a price is told; None where it is not."""
+        price = costs.price(told, self.sign)
+        is_worse = self.limit is not None and self.sign * (price - self.limit) > 0
+        return None if not self.sign or is_worse else price
+
+    def is_beyond(self, held: float, most: float) -> bool:
+        """Whether more would be held with it, or owed, than may be."""
+        return self.sign != 0 and abs(held + self.sign * self.size) > most
 
 
 class Trade(NamedTuple):
@@ -93,13 +103,12 @@ def trade(order: Order, first: float, last: float, split: float, costs: Costs) -
         >>> trade(Order(-1, 10.0, limit=100.0), 99.0, 90.0, 1.0, Costs()).profit
         0.0
     """
-    fill = costs.price(first, order.sign)
-    if not order.is_filled(fill):
-        return Trade(0.0, fill, 0.0, 0.0)
+    fill = order.filled(first, costs)
+    if fill is None:
+        return Trade(0.0, costs.price(first, order.sign), 0.0, 0.0)
     leave = costs.price(last, -order.sign) * split
     gain = order.sign * order.size * (leave - fill)
-    paid = costs.fee * order.size * (abs(fill) + abs(leave))
-    return Trade(order.size, fill, leave, gain - paid)
+    return Trade(order.size, fill, leave, gain - costs.paid(order.size, fill, leave))
 
 
 class MarketOrder(WorldVerifier):
@@ -156,9 +165,9 @@ class MarketOrder(WorldVerifier):
         Raises:
             ConfigError: If a number makes no sense, or a mark does not exist.
         """
-        self._costs = Costs(_share("fee", fee), _share("slippage", slippage))
-        self.position_limit = _positive("position_limit", position_limit)
-        self.within = _positive("within", within)
+        self._costs = Costs(a_share("fee", fee), a_share("slippage", slippage))
+        self.position_limit = above_zero("position_limit", position_limit)
+        self.within = above_zero("within", within)
         self.unit, self._find = unit, checked_marks(find)
         self.feed = FileFeed(Path(folder or str(files("verifier_ladder.tiers.world"))))
         super().__init__(
@@ -170,8 +179,8 @@ class MarketOrder(WorldVerifier):
         """Refuse what is no order, or holds too much; nothing is known of one before its time."""
         series_of(candidate.task)
         held, order = _position(candidate.task), self._order(candidate)
-        after = held + order.sign * order.size
-        if order.sign and abs(after) > self.position_limit:
+        if order.is_beyond(held, self.position_limit):
+            after = held + order.sign * order.size
             why = f"it would hold {after:g} units, and at most {self.position_limit:g} may be held"
             raise CandidateError(why, feedback="Trade less.")
         return None
@@ -209,7 +218,7 @@ class MarketOrder(WorldVerifier):
 
     def _order(self, candidate: Candidate) -> Order:
         found = answers(candidate.content, self._find, HOW)
-        return agreed((_read(bare(text)) for text in found), HOW)
+        return agreed((read_order(bare(text), HOW) for text in found), HOW)
 
     def question(self, candidate: Candidate) -> str:
         """What came of the order."""
@@ -220,28 +229,37 @@ class MarketOrder(WorldVerifier):
         )
 
 
-def _read(said: str) -> Order:
+def read_order(said: str, how: str) -> Order:
     """Read an order.
+
+    Args:
+        said: Its words, and nothing else.
+        how: What to tell a student model of whom it is none.
 
     Raises:
         CandidateError: If it is none.
+
+    Example:
+        >>> read_order("sell 10 limit 99.5", "")
+        Order(sign=-1, size=10.0, limit=99.5)
     """
     text = said.strip().removesuffix(".")
     if text.lower() == "hold":
         return Order(0, 0.0)
     match = _ORDER.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise CandidateError("it is not one order", feedback=HOW)
+        raise CandidateError("it is not one order", feedback=how)
     side, size, limit = match.groups()
     sign = 1 if side.lower() == "buy" else -1
-    return Order(sign, _amount("size", size), None if limit is None else _amount("limit", limit))
+    worst = None if limit is None else _amount("limit", limit, how)
+    return Order(sign, _amount("size", size, how), worst)
 
 
-def _amount(what: str, text: str) -> float:
+def _amount(what: str, text: str, how: str) -> float:
     found = number(text)
     if found is None or not 0 < found <= LARGEST:
         why = f"the {what} is no number above zero, or too large"
-        raise CandidateError(why, feedback=f"{HOW} No unit, no sign.")
+        raise CandidateError(why, feedback=f"{how} No unit, no sign.")
     return float(found)
 
 
@@ -257,13 +275,23 @@ def _position(task: Mapping[str, Any] | None) -> float:
     return float(held)
 
 
-def _share(name: str, value: float) -> float:
+def a_share(name: str, value: float) -> float:
+    """A setting that is a share.
+
+    Raises:
+        ConfigError: If it is none.
+    """
     if not (isfinite(value) and 0 <= value < 1):
-        raise ConfigError(f"{name}={value!r} of market-order: give a share from 0 to below 1")
+        raise ConfigError(f"{name}={value!r}: give a share from 0 to below 1")
     return float(value)
 
 
-def _positive(name: str, value: float) -> float:
+def above_zero(name: str, value: float) -> float:
+    """A setting that is a number above 0.
+
+    Raises:
+        ConfigError: If it is none.
+    """
     if not (isfinite(value) and value > 0):
-        raise ConfigError(f"{name}={value!r} of market-order: give a number above 0")
+        raise ConfigError(f"{name}={value!r}: give a number above 0")
     return float(value)

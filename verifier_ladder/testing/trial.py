@@ -50,7 +50,7 @@ _TEXTS = ("completion", "response", "output", "text", "answer_text", "prediction
 _UNSAID = frozenset({"limits"})
 """Fields that reward functions have limits of their own for."""
 _CODE = "code-functions"
-_PROGRAMS = "code-"
+_PROGRAMS = ("code-", "back-test")
 """How the names of all keys begin that hold programs, which may be hostile."""
 _SECONDS = 5.0
 _LIMITS = Limits(cpu=10.0, wall=15.0, memory=1 << 30, files=256, file_bytes=64 << 20, processes=64)
