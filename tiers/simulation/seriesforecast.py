@@ -287,6 +287,8 @@ def _called(
     """
     result = caller.run(program, Input((known, task.horizon)))
     if result.ended is not Ending.FINISHED:
-        said = f"given {len(known)} values {wordless(result, caller.limits)}"
+        is_untold = result.ended is Ending.UNTOLD
+        why = "it returned no plain data" if is_untold else wordless(result, caller.limits)
+        said = f"given {len(known)} values {why}"
         raise CandidateError(said, feedback=f"{said}.")
     return task.forecast(result.value)
