@@ -1,1 +1,1 @@
-"""The simulation tier: semi-empirical methods, in milliseconds to seconds."""
+"""The simulation tier: semi-empirical methods, judges, and replays of what has been."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 _DRAWS: Final = 2000
 _SEED: Final = 20261126
@@ -24,7 +25,7 @@ MOST: Final = 20_000
 """Values of a row."""
 
 
-def resampled_means(rows: Sequence[Sequence[float]], least: int = 1) -> np.ndarray:
+def resampled_means(rows: Sequence[Sequence[float]], least: int = 1) -> NDArray[np.float64]:
     """The means of some rows in each of many resamples.
 
     Args:
@@ -47,11 +48,11 @@ def resampled_means(rows: Sequence[Sequence[float]], least: int = 1) -> np.ndarr
     starts = np.random.default_rng(_SEED).integers(size, size=(_DRAWS, ceil(size / length)))
     around = np.concatenate([table, table[:, : length - 1]], axis=1)
     blocks = np.lib.stride_tricks.sliding_window_view(around, length, axis=1).mean(axis=2)
-    means: np.ndarray = blocks[:, starts].mean(axis=2)
+    means: NDArray[np.float64] = blocks[:, starts].mean(axis=2)
     return means
 
 
-def interval(estimate: float, resampled: np.ndarray, size: int) -> tuple[float, float]:
+def interval(estimate: float, resampled: NDArray[np.float64], size: int) -> tuple[float, float]:
     """The 95 % interval of an estimate, from what it is in resamples of so many values.
 
     Resamples vary less than samples do, for their mean is that of the values; the interval is

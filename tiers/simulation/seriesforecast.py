@@ -89,15 +89,15 @@ class _Task(BaseModel):
         Raises:
             TaskError: If nobody could be judged by them.
         """
-        found = Rolling(
-            self.values, self.first, self.every, self.horizon, self.period, self.form, self.levels,
-            calibration, least,
-        )  # fmt: skip
-        if (steps := len(found.origins) * self.horizon) > _MOST_STEPS:
+        spans = len(self.values) - self.horizon - self.first
+        if (steps := (spans // self.every + 1) * self.horizon) > _MOST_STEPS:
             raise TaskError(
                 f"the task asks for {steps} steps at all origins; at most {_MOST_STEPS} are judged"
             )
-        return found
+        return Rolling(
+            self.values, self.first, self.every, self.horizon, self.period, self.form, self.levels,
+            calibration, least,
+        )  # fmt: skip
 
     def forecast(self, said: Any) -> list[Forecast]:
         """Read what is said at one origin.
