@@ -425,9 +425,27 @@ def attacks(key: Key) -> None:
         key.add(program, given, NO, why, "known hack", hostile=True)
 
 
+def zigzags(key: Key) -> None:
+    """What would earn at the price that it was ordered at, or for nothing, and loses."""
+    for low, high, size in ((100, 101, 100), (50, 53, 140), (200, 201, 80), (99, 99.5, 64)):
+        prices = [(low, high)[k % 2] + 0.0 for k in range(size)]
+        middle = (low + high) / 2
+        buys = f"def decide(bar):\n    want = 1000 if bar['price'] < {middle} else 0\n{TO}"
+        why = f"a zigzag from {low} to {high}"
+        add(key, buys, task(prices), NO, f"{why}, bought when it is low, which is filled high")
+        both = buys.replace("else 0\n", "else -1000\n")
+        add(
+            key,
+            both,
+            task(prices),
+            NO,
+            f"{why}, bought low and owed high, which is filled otherwise",
+        )
+
+
 def back_test(key: Key) -> None:
     """The whole key."""
-    for part in (plans, thresholds, costs, markets, alike, orders, unknown, attacks):
+    for part in (plans, thresholds, costs, markets, alike, orders, unknown, attacks, zigzags):
         part(key)
 
 

@@ -382,11 +382,11 @@ def references_alone(key: Key) -> None:
         ):
             add(key, text(said), given, said, NO, f"{why}: {how}")
     given = task(NOISE, 12, form="normals")
-    said = [[[round(fmean(NOISE[:t]), 3), 5.0]] for t in origins(given)]
-    add(key, text(said), given, said, NO, "white noise: its mean and its deviation")
+    bells: Rows = [[[round(fmean(NOISE[:t]), 3), 5.0]] for t in origins(given)]
+    add(key, text(bells), given, bells, NO, "white noise: its mean and its deviation")
     given = of("season", 36, form="samples")
-    said = [[[LAWS["season"].values[t - 12]]] for t in origins(given)]
-    add(key, text(said), given, said, NO, "the season's value, without a spread")
+    alone: Rows = [[[LAWS["season"].values[t - 12]]] for t in origins(given)]
+    add(key, text(alone), given, alone, NO, "the season's value, without a spread")
 
 
 def shapes(key: Key) -> None:

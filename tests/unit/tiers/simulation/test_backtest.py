@@ -120,7 +120,7 @@ def test_who_does_the_same_is_ahead_by_nothing_at_all() -> None:
             book.take(Order(1 if told is FALL[0] else 0, 1000.0))
         book.close()
 
-    found = performance(*books, capital=1e5, per_year=252.0)
+    found = performance(books[0], books[1], capital=1e5, per_year=252.0)
 
     assert (0.0, 0.0, 0.0) == (found.excess, found.low, found.high)
     assert found.total == pytest.approx(books[0].worth[-1] / 1e5)

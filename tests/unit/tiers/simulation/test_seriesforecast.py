@@ -147,7 +147,8 @@ def test_a_skill_comes_with_its_interval_and_coverage() -> None:
 
     scores = verdict.scores
     assert Outcome.ACCEPT is verdict.outcome, verdict
-    assert 0 < scores["skill_low"] < scores["skill"] == verdict.score < scores["skill_high"]
+    assert scores["skill"] == verdict.score
+    assert 0 < scores["skill_low"] < scores["skill"] < scores["skill_high"]
     assert (0.0, 1.0) == (scores["coverage"], scores["coverage_calibrated"])
     assert "the mean" == verdict.evidence["reference"]
 
