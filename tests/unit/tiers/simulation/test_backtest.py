@@ -36,8 +36,8 @@ price = st.floats(0.01, 1e6)
 def orders_of(text: str, task: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Prices with the orders that were given at them, where nobody looks at sessions."""
     source, found, held = program_in(text), [], 0.0
-    if b"while True" in source:
-        raise ValueError
+    if any(word in source for word in (b"while True", b"exit", b"SystemExit")):
+        raise ValueError  # It would end what tries it here.
     space: dict[str, Any] = {}
     exec(source, space)  # noqa: S102
     for time, told in zip(task["times"], task["prices"], strict=True):
