@@ -465,7 +465,8 @@ def seasons(key: Key) -> None:
         given = task(FLAT, 36, period=12, horizon=2, form=form)
         points = [[FLAT[t + k - 12] for k in range(2)] for t in origins(given)]
         said = shaped(points, form, LEVELS, 0.7)
-        add(key, text(said), given, said, NO, f"the season's value, as {form}")
+        if form == "points":
+            add(key, text(said), given, said, NO, "the season's value")
         months = [
             [round(fmean(FLAT[(t + k) % 12 : t : 12]), 3) for k in range(2)]
             for t in origins(given)
