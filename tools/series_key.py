@@ -157,14 +157,28 @@ def references(given: dict[str, Any], at: int, step: int) -> list[float]:
 def reference_worth(form: str, levels: list[float], spread: list[float], value: float) -> float:
     """The score of a reference that says its value with the errors that it has had.
 
-    A few errors say less than the distribution that they come from, which is no merit of whoever
-    is compared: so their score is the one that this distribution has on average.
+    Few errors say less than the distribution that they come from, which is no merit of whoever is
+    compared. Samples cost what this distribution costs on average; quantiles what they cost
+    half-way from not knowing the value to knowing it.
     """
-    if form != "quantiles":
-        pairs = fsum(abs(a - b) for a in spread for b in spread)
-        size = len(spread)
-        return steps(spread, value) - pairs / (2 * size**2 * (size - 1) or 1)
-    return worth(form, levels, [spread[rank(each, len(spread)) - 1] for each in levels], value)
+    if form == "quantiles":
+        return fmean(
+            worth(form, levels, [known[rank(each, len(known)) - 1] for each in levels], value)
+            for known in (spread, sorted([*spread, value]))
+        )
+    pairs = fsum(abs(a - b) for a in spread for b in spread)
+    size = len(spread)
+    return steps(spread, value) - pairs / (2 * size**2 * (size - 1) or 1)
+
+
+def errors(given: dict[str, Any], at: int, step: int, reference: int) -> list[float]:
+    """How far off a reference was whenever that is known at an origin."""
+    values, horizon = given["values"], given.get("horizon", 1)
+    return [
+        values[t + step - 1] - references(given, t, step)[reference]
+        for t in origins(given)
+        if t + horizon <= at
+    ]
 
 
 def scores(given: dict[str, Any], forecasts: Rows) -> list[list[float]]:
@@ -172,23 +186,19 @@ def scores(given: dict[str, Any], forecasts: Rows) -> list[list[float]]:
     form, levels = given.get("form", "points"), given.get("levels", LEVELS)
     values, horizon = given["values"], given.get("horizon", 1)
     at = origins(given)
-    cal, last = at[:CALIBRATION], at[CALIBRATION - 1]
-    errors = [
-        [[values[t + k] - references(given, t, k + 1)[r] for t in cal] for r in range(3)]
-        for k in range(horizon)
-    ]
     found = []
     for t, said in zip(at, forecasts, strict=True):
-        if t < last + horizon:
+        if t < at[CALIBRATION - 1] + horizon:
             continue
         row = [0.0] * 4
         for k in range(horizon):
             value = values[t + k]
             row[0] += worth(form, levels, said[k], value) / horizon
             for r, point in enumerate(references(given, t, k + 1)):
-                spread = sorted(point + error for error in errors[k][r])
                 if form == "points":
-                    spread = [point]
+                    row[1 + r] += abs(point - value) / horizon
+                    continue
+                spread = sorted(point + error for error in errors(given, t, k + 1, r))
                 row[1 + r] += reference_worth(form, levels, spread, value) / horizon
         found.append(row)
     return found

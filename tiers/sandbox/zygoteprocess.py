@@ -246,7 +246,7 @@ class _Talk:
             opening: What is said first.
             reply: Answers each line, which it gets without its end.
         """
-        self.fd, self._unsent, self._reply = fd, opening, reply
+        self.fd, self._unsent, self._reply = fd, bytearray(opening), reply
         self._line = b""
         os.set_blocking(fd, False)
 
@@ -263,11 +263,11 @@ class _Talk:
     def send(self) -> bool:
         """Say what is still to be said; whether some of it is left."""
         try:
-            self._unsent = self._unsent[os.write(self.fd, self._unsent) :]
+            del self._unsent[: os.write(self.fd, self._unsent)]
         except BlockingIOError:
             return True
         except BrokenPipeError:  # Nobody is there any more.
-            self._unsent = b""
+            self._unsent.clear()
         return bool(self._unsent)
 
 

@@ -52,7 +52,7 @@ from verifier_ladder.tiers.fast.programs import (
     wordless,
 )
 from verifier_ladder.tiers.sandbox import Limits, Program, Sandbox
-from verifier_ladder.tiers.simulation.blocks import MOST, interval, resampled_means
+from verifier_ladder.tiers.simulation.longrun import MOST, reach
 from verifier_ladder.tiers.simulation.sessions import Sessions, check_calendar
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
@@ -221,9 +221,10 @@ def performance(mine: Book, other: Book, capital: float, per_year: float) -> Per
     for each in worth:
         peak = max(peak, each)
         drawdown = max(drawdown, peak - each)
-    count = len(gains)
-    low, high = interval(ahead[-1], resampled_means([gains])[0] * count, count)
-    return Performance(worth[-1], ahead[-1], low, high, sharpe, drawdown, mine.traded / capital)
+    beyond, sides = ahead[-1], reach(gains) * len(gains)
+    return Performance(
+        worth[-1], beyond, beyond - sides, beyond + sides, sharpe, drawdown, mine.traded / capital
+    )
 
 
 # ---- The verifier

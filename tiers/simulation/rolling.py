@@ -13,10 +13,14 @@ Prediction, and Estimation*, 2007):
 
 The **skill** is 1 - C / R: C is the mean score of the forecasts, R that of the best of three
 references, which say the last value, that of the last season, and the mean so far. Where more than
-numbers is asked for, each reference says its value with the errors that it has had at the first
-origins. Few errors say less than the distribution that they come from; so that nobody is paid for
-that, samples of a reference cost what this distribution costs on average, with n (n - 1) for n²
-(Ferro, *Fair Scores for Ensemble Forecasts*, 2014).
+numbers is asked for, each says its value with all errors that it is known to have had. Few errors
+tell less than the distribution that they come from, and nobody is paid for that: samples cost what
+this distribution costs on average, with n (n - 1) pairs for n² (Ferro, *Fair Scores for Ensemble
+Forecasts*, 2014). Quantiles cost the mean of what they cost with those errors, and with the one
+that comes as well: one is as much above what the distribution costs as the other is below.
+
+How sure the skill is, C - (1 - skill) R tells origin by origin, by its long-run error (`longrun`).
+The interval begins where that against any reference begins: which is the best may be luck.
 
 **Calibration** is split conformal. The first origins tell how far outside its interval [l, u] a
 forecast's values have been, e = max(l - y, y - u). With c the share that the interval should
@@ -29,7 +33,8 @@ at the later origins is told, as forecast and as calibrated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect, insort
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, fsum
@@ -37,12 +42,14 @@ from statistics import fmean
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.tiers.simulation.blocks import interval, resampled_means
+from verifier_ladder.tiers.simulation.longrun import reach
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.world.forecast import LARGEST, Normal
 
 Form = Literal["points", "normals", "quantiles", "samples"]
 MOST_SAMPLES: Final = 1000
+_MOST_STEPS: Final = 50_000
+"""Steps of all origins together."""
 _HOW: Final[Mapping[str, str]] = {
     "points": "a number",
     "normals": "[mean, deviation], with a deviation above 0",
@@ -71,21 +78,18 @@ class Samples(NamedTuple):
     """Numbers that are as likely as each other, in order."""
 
     values: Sequence[float]
-    is_fair: bool = False
-    """Whether their score is that of the distribution that they come from, on average."""
 
     def score(self, value: float) -> float:
         """The CRPS of their steps.
 
         Example:
-            >>> Samples([0.0, 1.0]).score(0.0), Samples([0.0, 1.0], is_fair=True).score(0.0)
-            (0.25, 0.0)
+            >>> Samples([0.0, 1.0]).score(0.0)
+            0.25
         """
         size = len(self.values)
         away = fsum(abs(x - value) for x in self.values) / size
         apart = fsum((2 * n - size + 1) * x for n, x in enumerate(self.values))
-        pairs = size * (size - 1) if self.is_fair and size > 1 else size * size
-        return away - apart / pairs
+        return away - apart / size**2
 
     def quantile(self, level: float) -> float:
         """The conformal one: further out rather than further in.
@@ -227,15 +231,20 @@ class Rolling:
         """Refuse what nobody can be judged by.
 
         Raises:
-            TaskError: If there are too few origins, no origin has seen a season, or the references
-                are never wrong.
+            TaskError: If there are too few origins or too many steps, no origin has seen a
+                season, or the references are never wrong.
         """
+        if (steps := len(self.origins) * self.horizon) > _MOST_STEPS:
+            raise TaskError(
+                f"the task asks for {steps} steps at all origins; at most {_MOST_STEPS} are judged"
+            )
         if self.first < self.period:
             raise TaskError(f"the task's period is {self.period}, and its first {self.first}")
-        if (found := len(self._tested)) < self.least:
+        needed = max(self.least, self._overlap)
+        if (found := len(self._tested)) < needed:
             raise TaskError(
                 f"the task leaves {found} origins to judge by, after {self.calibration} that "
-                f"calibrate; at least {self.least} are needed"
+                f"calibrate; at least {needed} are needed"
             )
         if self._rank > self.calibration:
             raise TaskError(
@@ -257,8 +266,12 @@ class Rolling:
     @cached_property
     def _tested(self) -> tuple[int, ...]:
         """Those origins at which all that calibrates is known."""
-        known = max(self._calibrating, default=0) + self.horizon
-        return tuple(origin for origin in self.origins if origin >= known)
+        return self.origins[self.calibration + self._overlap - 1 :]
+
+    @property
+    def _overlap(self) -> int:
+        """How many origins in a row share values that come after them."""
+        return ceil(self.horizon / self.every)
 
     @property
     def _rank(self) -> int:
@@ -269,15 +282,13 @@ class Rolling:
     @cached_property
     def _cost_of_references(self) -> list[list[float]]:
         """The mean score of each reference at each origin that is judged by."""
-        calibrating = [self._errors(origin) for origin in self._calibrating]
-        errors = [list(zip(*of_steps, strict=True)) for of_steps in zip(*calibrating, strict=True)]
-        found: list[list[float]] = [[] for _ in _REFERENCES]
-        for origin in self._tested:
-            said = references(self.values[:origin], self.horizon, self.period)
-            for cost, points, known in zip(found, said, errors, strict=True):
-                forecast = [self._spread(*each) for each in zip(points, known, strict=True)]
-                cost.append(self._cost(origin, forecast))
-        return found
+        return [
+            [
+                fmean(steps)
+                for steps in zip(*map(self._costs, zip(*errors, strict=True)), strict=True)
+            ]
+            for errors in zip(*map(self._errors, self.origins), strict=True)
+        ]
 
     def _errors(self, origin: int) -> list[list[float]]:
         """How far off each reference was at an origin, for each step."""
@@ -286,18 +297,19 @@ class Rolling:
             [y - x for x, y in zip(points, self._came(origin), strict=True)] for points in said
         ]
 
+    def _costs(self, errors: Sequence[float]) -> list[float]:
+        """What a reference's errors cost at the origins that are judged by."""
+        first = len(self.origins) - len(self._tested)
+        if self.form == "points":
+            return [abs(error) for error in errors[first:]]
+        known = [(place, place - self._overlap + 1) for place in range(first, len(errors))]
+        if self.form == "quantiles":
+            return _costs_of_quantiles(errors, known, self.levels)
+        return _costs_of_samples(errors, known)
+
     def _came(self, origin: int) -> Sequence[float]:
         """What came after an origin."""
         return self.values[origin : origin + self.horizon]
-
-    def _spread(self, point: float, errors: Sequence[float]) -> Forecast:
-        """What a reference says: as much as is asked for."""
-        if self.form == "points":
-            return Normal(point)
-        around = Samples(sorted(point + error for error in errors), is_fair=True)
-        if self.form == "quantiles":
-            return Quantiles(self.levels, [around.quantile(level) for level in self.levels])
-        return around
 
     def _cost(self, origin: int, forecast: Sequence[Forecast]) -> float:
         """The mean score of a forecast."""
@@ -312,14 +324,16 @@ class Rolling:
         """
         said = dict(zip(self.origins, forecasts, strict=True))
         own = [self._cost(origin, said[origin]) for origin in self._tested]
-        others = self._cost_of_references
-        best = min(range(len(others)), key=lambda number: fmean(others[number]))
-        skill = 1 - fmean(own) / fmean(others[best])
-        # Origins whose values overlap share what they see.
-        means = resampled_means([own, *others], ceil(self.horizon / self.every))
-        least = means[1:].min(axis=0).clip(min=_ROUNDING * fmean(others[best]))
-        low, high = interval(skill, 1 - means[0] / least, len(own))
+        found = [self._against(own, other) for other in self._cost_of_references]
+        skill, best = min((skill, number) for number, (skill, _) in enumerate(found))
+        low, high = min(skill - sides for skill, sides in found), skill + found[best][1]
         return Skill(skill, low, high, _REFERENCES[best], len(own), *self._coverage(said))
+
+    def _against(self, own: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+        """The skill against one reference, and how far it may be from that, to each side."""
+        share, whole = fmean(own) / fmean(other), fmean(other)
+        beyond = [(mine - share * its) / whole for mine, its in zip(own, other, strict=True)]
+        return 1 - share, reach(beyond, self._overlap)
 
     def _coverage(self, said: Mapping[int, Sequence[Forecast]]) -> tuple[float, float]:
         """The shares of values in intervals as forecast, and as calibrated."""
@@ -337,3 +351,51 @@ class Rolling:
             max(each.quantile(low) - value, value - each.quantile(high))
             for each, value in zip(forecast, self._came(origin), strict=True)
         ]
+
+
+# ---- What references cost that say their errors
+
+
+def _costs_of_samples(errors: Sequence[float], known: Iterable[tuple[int, int]]) -> list[float]:
+    """What errors cost that have those before them as samples.
+
+    Args:
+        errors: All of them, in their order.
+        known: Places of those that are wanted, and how many of the first are known there.
+
+    Example:
+        >>> _costs_of_samples([0.0, 2.0, 0.0], [(2, 2)])
+        [0.0]
+    """
+    import numpy as np
+
+    row = np.asarray(errors, dtype=float)
+    found, counted, apart = [], 0, 0.0
+    for place, size in known:
+        for number in range(counted, size):
+            apart += float(np.abs(row[:number] - row[number]).sum())
+        counted = size
+        away = float(np.abs(row[:size] - row[place]).mean())
+        found.append(away - apart / (size * (size - 1)))
+    return found
+
+
+def _costs_of_quantiles(
+    errors: Sequence[float], known: Iterable[tuple[int, int]], levels: Sequence[float]
+) -> list[float]:
+    """What errors cost that have the quantiles of those before them."""
+    found, before = [], list[float]()
+
+    def cost(error: float) -> float:
+        around = Samples(before)
+        return Quantiles(levels, [around.quantile(level) for level in levels]).score(error)
+
+    for place, size in known:
+        for error in errors[len(before) : size]:
+            insort(before, error)
+        mine = errors[place]
+        blind, at = cost(mine), bisect(before, mine)
+        before.insert(at, mine)
+        found.append((blind + cost(mine)) / 2)
+        before.pop(at)
+    return found

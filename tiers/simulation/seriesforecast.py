@@ -46,7 +46,7 @@ from verifier_ladder.tiers.fast.programs import (
 from verifier_ladder.tiers.sandbox import Ending, Input, Program, Sandbox
 from verifier_ladder.tiers.simulation.rolling import Forecast, Form, Rolling, Skill, forecast_of
 from verifier_ladder.tiers.single import SingleVerifier
-from verifier_ladder.tiers.tasks import TaskError, read_task
+from verifier_ladder.tiers.tasks import read_task
 from verifier_ladder.tiers.world.forecast import LARGEST
 from verifier_ladder.verdict import Verdict
 
@@ -55,8 +55,6 @@ _HOW = (
     "step; alone, between <answer> and </answer>, or in a block that begins with ```json."
 )
 _LEVELS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-_MOST_STEPS = 50_000
-"""Steps of all origins together."""
 
 
 class _Task(BaseModel):
@@ -89,11 +87,6 @@ class _Task(BaseModel):
         Raises:
             TaskError: If nobody could be judged by them.
         """
-        spans = len(self.values) - self.horizon - self.first
-        if (steps := (spans // self.every + 1) * self.horizon) > _MOST_STEPS:
-            raise TaskError(
-                f"the task asks for {steps} steps at all origins; at most {_MOST_STEPS} are judged"
-            )
         return Rolling(
             self.values, self.first, self.every, self.horizon, self.period, self.form, self.levels,
             calibration, least,
@@ -171,7 +164,7 @@ class SeriesForecast(SingleVerifier):
         "text", f"{[[y] for y in _VALUES[4:]]}", task={"values": _VALUES, "first": 4}
     )
 
-    @checked(calibration=1, least=2)
+    @checked(calibration=2, least=2)
     def __init__(self, *, calibration: int = 20, least: int = 20) -> None:
         """Say how many origins there are.
 
@@ -239,7 +232,7 @@ class CodeForecast(ProgramVerifier):
         task={"values": _VALUES, "first": 4},
     )  # fmt: skip
 
-    @checked(calibration=1, least=2)
+    @checked(calibration=2, least=2)
     def __init__(
         self,
         *,

@@ -11,19 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from verifier_ladder.arrays import Floats
 from verifier_ladder.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
+from verifier_ladder.student import student
 
 _NOTHING = 1e-24
 """Variance, beside the square of the mean, that is rounding."""
-_Z = 1.959963984540054
-_STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
-"""97.5 % quantiles of Student's distribution with 1, 2, 3, … degrees of freedom."""
 
 
 class Estimate(NamedTuple):
@@ -169,20 +164,3 @@ def _share_interval(value: float, variance: float, groups: int) -> tuple[float, 
     middle = (value + slack / 2) / (1 + slack)
     reach = z / (1 + slack) * sqrt(value * (1 - value) / size + slack / (4 * size))
     return max(0.0, min(value, middle - reach)), min(1.0, max(value, middle + reach))
-
-
-def student(freedom: int) -> float:
-    """The 97.5 % quantile of Student's distribution.
-
-    From ten degrees on by Cornish and Fisher's expansion, which is good to four digits there.
-
-    Example:
-        >>> [round(student(n), 2) for n in (1, 9, 10, 100)]
-        [12.71, 2.26, 2.23, 1.98]
-    """
-    if freedom <= len(_STUDENT):
-        return _STUDENT[freedom - 1]
-    z, n = _Z, float(freedom)
-    first, second = z**3 + z, 5 * z**5 + 16 * z**3 + 3 * z
-    third = 3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z
-    return z + first / (4 * n) + second / (96 * n * n) + third / (384 * n**3)

@@ -61,14 +61,6 @@ def test_many_quantiles_cost_nearly_what_their_distribution_costs(
     )
 
 
-def test_fair_samples_cost_on_average_what_their_distribution_costs() -> None:
-    eights = np.random.default_rng(1).normal(size=(4000, 8)).tolist()
-
-    mean = fmean(Samples(sorted(eight), is_fair=True).score(0.5) for eight in eights)
-
-    assert mean == pytest.approx(Normal(0.0, 1.0).score(0.5), abs=0.01)
-
-
 @given(numbers, st.floats(0.01, 0.99))
 def test_a_conformal_quantile_leaves_enough_of_the_samples_inside(
     samples: list[float], level: float
@@ -123,15 +115,33 @@ def shifted(rolling: Rolling, away: float, deviation: float) -> list[list[Normal
     ]
 
 
-def test_references_know_nothing_that_comes_later() -> None:
+@pytest.mark.parametrize("form", ["points", "normals", "quantiles"])
+def test_references_know_nothing_that_comes_later(form: Form) -> None:
     values = noise(80, 1)
-    rolling = Rolling(values, 10, horizon=2, period=4)
-    changed = Rolling([*values[:60], *noise(20, 2)], 10, horizon=2, period=4)
+    rolling = Rolling(values, 10, horizon=2, period=4, form=form)
+    changed = Rolling([*values[:60], *noise(20, 2)], 10, horizon=2, period=4, form=form)
 
     untouched = [n for n, t in enumerate(rolling._tested) if t + 2 <= 60]
     for mine, other in zip(rolling._cost_of_references, changed._cost_of_references, strict=True):
         assert [mine[n] for n in untouched] == [other[n] for n in untouched]
     assert [[5.0, 5.0], [2.0, 3.0], [2.0, 2.0]] == references([2.0, 3.0, -2.0, 5.0], 2, 4)
+
+
+@pytest.mark.parametrize(("form", "levels"), [("normals", (0.1, 0.9)), ("quantiles", (0.2, 0.8))])
+def test_a_reference_costs_what_the_distribution_of_its_errors_costs(
+    form: Form, levels: tuple[float, float]
+) -> None:
+    """Neither more, because it knows few errors, nor less."""
+    bell = NormalDist()
+    quantiles = Quantiles(levels, [bell.inv_cdf(level) for level in levels])
+    said: Normal | Quantiles = Normal(0.0, 1.0) if form == "normals" else quantiles
+    ratios = []
+    for seed in range(60):
+        errors = noise(60, seed)
+        rolling = Rolling([0.0, *errors], 1, form=form, levels=levels, least=40)
+        ratios.append(fmean(rolling._costs(errors)) / fmean(map(said.score, errors[20:])))
+
+    assert fmean(ratios) == pytest.approx(1, abs=0.012)
 
 
 def test_a_reference_that_is_asked_itself_has_no_skill() -> None:

@@ -79,11 +79,11 @@ CODE_TWINS: Mapping[str, Judge] = {
     "nearer than the last value": Twin(lambda text, t: is_nearer(called(text, t), t)),
 }
 FROZEN = {
-    "series-forecast": (154, "2ead24a1486d2a21bf6916acbe7e4ed7373bd4bb98ef626fff6eef7cdb440651"),
-    "code-forecast": (152, "a5a5139b785b211207bcd189e446a58fc49c664b7f03990fb7201196dc124a1b"),
+    "series-forecast": (158, "8846f48624c695f3fd25617fd6978fa76dbe3a3900309db2e06992c61031f859"),
+    "code-forecast": (154, "24d4c29e036aabd06668b0f04a7b23c0e75957405adf5997d8bbca846b608e69"),
 }
 MUTATED = [
-    f"verifier_ladder.tiers.simulation.{name}" for name in ("rolling", "seriesforecast", "blocks")
+    f"verifier_ladder.tiers.simulation.{name}" for name in ("rolling", "seriesforecast", "longrun")
 ]
 EQUIVALENT = [
     # Of coverage and of the upper end, which are told and decide nothing; tests hold them.
@@ -91,16 +91,9 @@ EQUIVALENT = [
     "value - each.quantile(high) -> value + each.quantile(high)",
     "e <= q -> e > q",
     "e <= 0 -> e > 0",
-    "high - estimate -> high + estimate",
-    "estimate + wider * (high - estimate) -> estimate - wider * (high - estimate)",
+    "skill + found[best][1] -> skill - found[best][1]",
     # Of programs, which the other key holds.
     "result.ended is Ending.UNTOLD -> result.ended is not Ending.UNTOLD",
-    # Of roundings, of how long blocks are, and of how many steps are too many.
-    "_ROUNDING * fmean(others[best]) -> _ROUNDING / fmean(others[best])",
-    "place + _ROUNDING -> place - _ROUNDING",
-    "self.horizon / self.every -> self.horizon * self.every",
-    "len(self.values) - self.horizon -> len(self.values) + self.horizon",
-    "spans // self.every + 1 -> spans // self.every - 1",
 ]
 
 
@@ -116,7 +109,7 @@ class TestSeriesForecast(VerifierTestCase):
 
 class TestCodeForecast(CodeTestCase):
     whole = CodeForecast(limits={"cpu": 1.0})
-    every = 10
+    every = 30
     hostile = HOSTILE[::5]  # Programs are read as by its neighbours, which are tried with all.
     twins = CODE_TWINS
 
@@ -217,13 +210,16 @@ def test_what_a_program_says_of_hidden_values_is_not_passed_on(kind: str) -> Non
 
 
 @pytest.mark.parametrize("made", [SeriesForecast, CodeForecast])
-@pytest.mark.parametrize("settings", [{"calibration": 0}, {"least": 1}, {"least": "20"}])
+@pytest.mark.parametrize("settings", [{"calibration": 1}, {"least": 1}, {"least": "20"}])
 def test_settings_that_make_no_sense_are_refused(made: Any, settings: Any) -> None:
     with pytest.raises(vl.ConfigError):
         made(**settings)
 
 
-@pytest.mark.parametrize(("name", "paid"), [("forecasts", [1, 0, 0]), ("written", [1, 0])])
+@pytest.mark.parametrize(
+    ("name", "paid"),
+    [pytest.param("forecasts", [1, 0, 0], marks=pytest.mark.slow), ("written", [1, 0])],
+)
 def test_an_example_runs_with_one_command(name: str, paid: list[int], tmp_path: Path) -> None:
     result = vl.score_file(
         EXAMPLES / f"{name}.jsonl", ladder=EXAMPLES / f"{name}.toml", ledger=tmp_path / "ledger.db"

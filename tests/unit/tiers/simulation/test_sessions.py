@@ -91,3 +91,17 @@ def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(ConfigError, match=r"\.\[calendars\]"):
         check_calendar("XNYS")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Series.values")  # Of pandas 3.1, in exchange_calendars 4.13.
+def test_the_calendar_of_a_real_exchange_is_read() -> None:
+    pytest.importorskip("exchange_calendars")
+    times = {
+        "2026-01-02T20:59Z": True, "2026-01-02T21:01Z": False, "2026-01-03T16:00Z": False,
+        "2026-01-05T14:30Z": True, "2026-01-19T16:00Z": False, "2026-01-20T16:00Z": True,
+    }  # fmt: skip
+    moments = {datetime.fromisoformat(text).timestamp(): is_in for text, is_in in times.items()}
+    sessions = Sessions.of("XNYS", min(moments), max(moments))
+
+    assert moments == {each: each in sessions for each in moments}
