@@ -117,13 +117,9 @@ class TestCodeForecast(CodeTestCase):
     def verifier(self) -> CodeForecast:
         return CodeForecast(limits={"cpu": 1.0})
 
-    @pytest.mark.slow
-    def test_the_answer_key_catches_mutants(self) -> None:  # type: ignore[override]
-        """A sixth of it, for each case runs a program 60 times."""
-        tame = AnswerKey.named("code-forecast").without_hostile()
-        few = AnswerKey(tame.name, tame.cases[::6], tame.lines[::6])
-        found = mutation_test(few, CodeForecast, MUTATED[1:2], count=24).weaknesses
-        assert not found, found
+    # Each case runs a program 60 times. The other key holds what judges forecasts, and tests below
+    # hold what calls programs.
+    test_the_answer_key_catches_mutants = None  # type: ignore[assignment]
 
 
 @pytest.mark.slow
