@@ -574,6 +574,23 @@ def _stability(key: Key) -> None:
     ):  # fmt: skip
         key.add(xyz(rich[0]), None, UNKNOWN, "phases that say nothing of it", HAND,
                 settings={"phases": phases}, reason=reason)  # fmt: skip
+    a = float(copper[0].lattice[0, 0])
+    primitive = made("Cu", np.array([[0, a, a], [a, 0, a], [a, a, 0]]) / 2, (0, 0, 0))
+    key.add(xyz(rich[0]), None, YES, "a phase in another cell", MINIMUM,
+            settings={"phases": [poscar(primitive), poscar(gold[0])]},
+            score=within(rich[1] - mixed, 1e-4))  # fmt: skip
+    # The reasons tell these from what other edits say of the same.
+    far = rattled(copper[0].scaled(1.03), chance(17), 0.1)
+    for said, settings, outcome, reason in (
+        (far, {"steps": 1}, UNKNOWN, "a harmless crystal converges"),
+        (far, {"cell": "no"}, UNKNOWN, "cell"),
+        (rich[0], {"phases": [elements[0]] * 51}, UNKNOWN, "give at most 50"),
+        (far, {"max_force": 0.05}, NO, ""),
+        (far, {"window": [-1.0, emt(far) - 1e-3]}, NO, ""),
+    ):
+        more = {"reason": reason} if reason else {}
+        key.add(poscar(said), None, outcome, f"other {', '.join(settings)}",
+                "mutant of the verifier", settings=settings, **more)  # fmt: skip
 
 
 def ase_equation_of_state(key: Key) -> None:
