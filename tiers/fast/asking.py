@@ -42,8 +42,8 @@ def draw(most):
     drawn[0] = (drawn[0] * 6364136223846793005 + 1442695040888963407) % 2**64
     return (drawn[0] >> 32) * most >> 32
 
-def tools(sites, false, seed):
-    seen, drawn[0] = [[0, 0, 0] for _ in range(sites)], seed
+def tools(sites, false, seed, late):
+    seen, drawn[0], first = [[0, 0, 0] for _ in range(sites)], seed, [late]
 
     def told():
         return "".join(
@@ -51,10 +51,12 @@ def tools(sites, false, seed):
         )
 
     def ask(site, check, how, one, two, bound, own, asked, wanted):
-        counts, pair, late = seen[site], (one, two), draw(2)
+        counts, pair, late = seen[site], (one, two), None
         if getrecursionlimit() < DEEPEST:
             setrecursionlimit(DEEPEST)
-        if not late:
+        if not SCALARS.issuperset(map(type, pair)):
+            late = first.pop() if first else draw(2)
+        if late == 0:
             counts[2] += doubtful(how, check, pair, bound, own, asked, wanted)
         try:
             if site in false:
@@ -68,7 +70,7 @@ def tools(sites, false, seed):
                 raise AssertionError from None
             return not wanted
         counts[0 if held(said, wanted) else 1] += 1
-        if late:
+        if late == 1:
             counts[2] += doubtful(how, check, pair, bound, own, asked, wanted)
         return said
 
@@ -238,7 +240,7 @@ class Names(NamedTuple):
         return cls(*(f"t{rng.getrandbits(64):016x}" for _ in cls._fields))
 
 
-def tools(names: Names, sites: int, false: Iterable[int], rng: Random) -> str:
+def tools(names: Names, sites: int, false: Iterable[int], rng: Random, *, late: bool) -> str:
     """The tools as source, with builtins that nobody can replace: those in the dict `_own`.
 
     Args:
@@ -247,10 +249,11 @@ def tools(names: Names, sites: int, false: Iterable[int], rng: Random) -> str:
         false: Those that are asked about another value instead.
         rng: Draws which other values, and whether before a comparison is answered or after it, so
             that no program knows which of two values that it is compared with is the right one.
+        late: Whether the first one is asked again only after it has been answered.
     """
     return (
         f"_space = dict(_own)\nexec({_TOOLS!r}, _space)\n{names.ask}, {names.told} = "
-        f"_space['tools']({sites}, {sorted(false)}, {rng.getrandbits(64)})\n"
+        f"_space['tools']({sites}, {sorted(false)}, {rng.getrandbits(64)}, {int(late)})\n"
     )
 
 

@@ -186,11 +186,16 @@ class CodeTests(ProgramVerifier):
 
 
 def _drawn(tests: Sequence[Test], rng: Random) -> list[_Run]:
-    """Each test and its canaries, as often as needed, under new names, in a new order."""
+    """Each test and its canaries, as often as needed, under new names, in a new order.
+
+    Half of them ask late, so that a program that counts how often it is compared is wrong in one.
+    """
+    times, phase = ceil(_LEAST_RUNS / len(tests)), rng.getrandbits(1)
     runs = [
-        _Run(place, test.made(rng, kind))
+        _Run(place, test.made(rng, kind, late=(place + time + phase) % 2 == 1))
         for place, test in enumerate(tests)
-        for kind in test.code.kinds * ceil(_LEAST_RUNS / len(tests))
+        for time in range(times)
+        for kind in test.code.kinds
     ]
     rng.shuffle(runs)
     return runs

@@ -166,7 +166,7 @@ class Falsifiable:
         compares = any(site.place is not _Place.ASKED for site in self._sites)
         return not compares and not any(map(_asserts, nodes)) and _hands_on(nodes)
 
-    def written(self, kind: Kind, names: Names, rng: Random) -> Written:
+    def written(self, kind: Kind, names: Names, rng: Random, *, late: bool = False) -> Written:
         """A copy of the statements, with sites that are asked and, in a canary, false."""
         false, hidden, others = self._chosen(kind, rng), list[int](), _Others(self._taken, rng)
         used, body, sites = copy.deepcopy((self._used, self._body, self._sites))
@@ -188,7 +188,7 @@ class Falsifiable:
             writer.visit(each)
         copies = dict(zip(map(id, self._used), used, strict=True))
         above = [copies.get(id(each), each) for each in self._above]
-        return Written(above, body, false, tools(names, self.count, hidden, rng))
+        return Written(above, body, false, tools(names, self.count, hidden, rng, late=late))
 
     def _of(self, place: _Place) -> list[int]:
         return [n for n, site in enumerate(self._sites) if site.place is place]

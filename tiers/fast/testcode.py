@@ -86,11 +86,17 @@ class Test:
         """Its statements, and what in them can be made false."""
         return Falsifiable(self.above, self.body)
 
-    def made(self, rng: Random, kind: Kind) -> Made:
-        """Make it, or a canary of it, under a name and with a token of its own."""
+    def made(self, rng: Random, kind: Kind, *, late: bool = False) -> Made:
+        """Make it, or a canary of it, under a name and with a token of its own.
+
+        Args:
+            rng: Draws what nobody could know before.
+            kind: What is made.
+            late: Whether its first comparison is asked again only after it has been answered.
+        """
         name, token = (f"t{rng.getrandbits(64):016x}" for _ in range(2))
         names = Names.drawn(rng)
-        above, body, false, tools = self.code.written(kind, names, rng)
+        above, body, false, tools = self.code.written(kind, names, rng, late=late)
         given = [ast.parse(f"{_PARAMETER} = {self.function}").body[0]] if self.takes else []
         made = ast.parse(f"def {name}():\n    return {token!r} + {names.told}()").body[0]
         assert isinstance(made, ast.FunctionDef)  # noqa: S101 - for the type checker

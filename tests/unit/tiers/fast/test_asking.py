@@ -48,7 +48,7 @@ class Asked:
 
     def __init__(self, *, false: Iterable[int] = (), seed: int = 0) -> None:
         space: dict[str, Any] = {"_own": vars(builtins)}
-        source = asking.tools(NAMES, 1, false, Random(seed))  # noqa: S311 - no secret
+        source = asking.tools(NAMES, 1, false, Random(seed), late=bool(seed % 2))  # noqa: S311
         exec(source, space)  # noqa: S102 - our own
         self._ask, self.told = space["ask"], space["told"]
 

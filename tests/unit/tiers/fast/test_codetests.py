@@ -179,6 +179,16 @@ def test_an_answer_is_asked_about_another_value_each_time_it_is_compared(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("tests", [1, 2, 3, 4, 5])
+def test_half_of_the_runs_ask_before_they_answer(tests: int) -> None:
+    read = read_tests("\n".join(f"assert solve({n}) == {n * n}" for n in range(tests)))
+    runs = _drawn(read, Random(0))  # noqa: S311 - no secret
+
+    for kind in read[0].code.kinds:
+        late = [", 1)\n" in run.made.source for run in runs if run.kind is kind]
+        assert 1 >= abs(len(late) - 2 * sum(late)), kind
+
+
 @pytest.mark.usefixtures("sandboxes")
 @pytest.mark.parametrize("tests", UNCLEAR.values(), ids=UNCLEAR)
 def test_no_right_program_is_convicted_by_what_a_test_does_with_a_comparison(tests: str) -> None:

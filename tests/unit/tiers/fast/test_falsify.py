@@ -112,8 +112,8 @@ def test_what_it_does_not_write_down_looks_the_same_in_a_canary(body: str, told:
 
     assert ast.unparse(test.body[0]) == ast.unparse(false.body[0])
     assert told in ast.unparse(test.body[0])
-    assert "['tools'](1, [], 5)" in test.tools
-    assert "['tools'](1, [0], 5)" in false.tools
+    assert "['tools'](1, [], 5, 0)" in test.tools
+    assert "['tools'](1, [0], 5, 0)" in false.tools
 
 
 @pytest.mark.parametrize(
