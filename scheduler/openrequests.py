@@ -9,7 +9,7 @@ is taken from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final
@@ -182,11 +182,10 @@ class OpenRequests:
 
     def _recall(self, rows: Sequence[Request]) -> None:
         """Read the samples of some rows from the history, those of a step at once."""
-        wanted: dict[tuple[str, int], dict[int, bool]] = {}
+        wanted: dict[tuple[str, int], set[int]] = {}
         for row in rows:
             if row[2:5] not in self._recorded:
-                positions = wanted.setdefault((row.run, row.step), {})
-                positions[row.position] = bool(row.state.get("spoken"))
+                wanted.setdefault((row.run, row.step), set()).add(row.position)
         for (run, step), positions in wanted.items():
             found = self._samples(run, step, positions)
             self._recorded.update({
@@ -195,15 +194,15 @@ class OpenRequests:
             })  # fmt: skip
 
     def _samples(
-        self, run: str, step: int, positions: Mapping[int, bool]
+        self, run: str, step: int, positions: Collection[int]
     ) -> dict[int, RecordedSample]:
         """What the entries of these samples say; all entries of their step if others tell more.
 
-        They do when they are cancelled, of samples that were drawn and of those that wait for a
-        lower tier, whose rows say then that they speak for others.
+        They may, as they are cancelled, of samples that were drawn and of those that wait with a
+        reward.
         """
         found = samples_of_step(self._ledger, self._campaign, run, step, positions)
-        if any(positions.values()) or any(told.draw for told in found.values()):
+        if any(told.draw or told.may_speak for told in found.values()):
             found = samples_of_step(self._ledger, self._campaign, run, step)
         return found
 

@@ -85,6 +85,11 @@ class RecordedSample:
         """Whether it may wait for anything."""
         return self.reward.pending or self.is_early or bool(self.unanswered)
 
+    @property
+    def may_speak(self) -> bool:
+        """Whether it waits with a reward, so that others that are cancelled may move it."""
+        return self.reward.pending and self.reward.value is not None
+
     def is_decided(self, party: Sequence[Any], *, whole: bool) -> bool:
         """Whether it was decided with these members; as all that there are, if that is asked."""
         return self.party == party and not (whole and self.is_partial)

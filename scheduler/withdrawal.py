@@ -244,9 +244,12 @@ class Withdrawal(Revisions):
         """Whether a sample counts for others, or others for it.
 
         It does if it was drawn, by chance or for certain; and below the top tier, if the learner
-        has a reward that its answer will move. What a policy compares it buys one by one.
+        has a reward that its answer will move. What a policy compares it buys one by one. One
+        that others speak for, since it was cancelled and taken back, counts for nobody.
         """
-        draw = draw_of(request)
+        draw, spoken = draw_of(request), spoken_of(request)
+        if spoken is not None and spoken.factor == 0.0:
+            return False
         if draw is not None:
             return draw.factor > 0.0
         return request.state["value"] is not None and not self._compares

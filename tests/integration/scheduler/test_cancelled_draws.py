@@ -308,6 +308,28 @@ def test_who_waits_for_a_middle_tier_moves_as_far_as_it_speaks_for(course: Cours
     course.assert_replays()
 
 
+@pytest.mark.parametrize("tier", ["simulation", "world"])
+def test_what_was_taken_back_counts_for_nobody_when_it_is_cancelled_again(
+    course: Course, tier: str
+) -> None:
+    course.between, course.is_certain = [middle], True
+    with course.open() as campaign:
+        campaign.pause("simulation")
+        course.ask_early(campaign, 40)
+        (before,) = {*course.rewards()}
+        gone = course.cancel(campaign, 0.5)
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        if tier == "world":
+            campaign.resume("simulation")
+            campaign.drain("300 s")
+        campaign.cancel(step=0, positions=gone)
+        campaign.resume("simulation")
+        course.answer_all_of(campaign)
+    expected = [before + 2.0 * (p not in gone) * (truth(p) - before) for p in range(40)]
+    assert course.rewards() == pytest.approx(expected)
+    course.assert_replays()
+
+
 @pytest.mark.parametrize("estimator", ["plugin", "auto"])
 def test_no_reward_moves_further_than_its_estimator_lets_it(
     course: Course, estimator: Estimation

@@ -37,9 +37,9 @@ class Laboratory(vl.Verifier):
         return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
 
 
-def opened(place: Path, **settings: Any) -> vl.Campaign:
+def opened(place: Path, *, between: Sequence[vl.Verifier] = (), **settings: Any) -> vl.Campaign:
     ladder = vl.Ladder(
-        "l", [cheap, Laboratory()], reward=vl.RewardRule(estimator="unbiased"),
+        "l", [cheap, *between, Laboratory()], reward=vl.RewardRule(estimator="unbiased"),
         prior=(20.0, 10.0), **{"policy": "all_tiers", **settings},
     )  # fmt: skip
     return vl.Campaign.open(
@@ -190,3 +190,30 @@ def test_a_draw_is_taken_from_the_history(tmp_path: Path) -> None:
     assert {row["position"] for row in rows} == {at for _, _, at, _, _ in told}
     assert len(told) > 5
     assert report.is_same, report.differences
+
+
+def test_no_row_says_whether_a_sample_speaks_for_one_that_was_cancelled(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.db"
+
+    @vl.verifier(name="middle", version="1", tier="simulation", isolation="inline")
+    def middle(candidate: vl.Candidate) -> float:
+        return len(candidate.content) + 2.0
+
+    def edit(rows: list[Row]) -> None:
+        for row in rows:
+            state = dict(loads(row["state"]))
+            assert state.pop("spoken")
+            row["state"] = dumps(state)
+
+    with opened(place, between=[middle]) as campaign:
+        campaign.pause("simulation")
+        campaign.score(TEXTS, groups=["a", "a", "b"])
+        campaign.cancel(step=0, positions=[2])
+    edited(place, edit)
+    with opened(place, between=[middle]) as campaign:
+        campaign.resume("simulation")
+        campaign.drain("300 s")
+        told = answered(campaign)
+
+    # Each of the two moves one and a half times as far as its own answer: 3 further than before.
+    assert {0: 3.0 + 4.5, 1: 5.0 + 4.5, 2: 7.0} == {row[2]: row[3] for row in told}
