@@ -106,6 +106,16 @@ class Spoken(NamedTuple):
         apart = times * (1.0 - self.factor) * (self.estimate - told)
         return Spoken(told + apart / (1.0 - factor), factor)
 
+    def own(self, told: float | None) -> float | None:
+        """What is known of the sample itself where this much is told; None if that tells nothing.
+
+        Args:
+            told: A reward.
+        """
+        if told is None or self.factor == 0.0:
+            return None
+        return self.estimate + (told - self.estimate) / self.factor
+
 
 def spoken_facts(spoken: Mapping[int, Spoken]) -> dict[str, Any]:
     """What the ledger keeps of samples that speak for cancelled ones, by their positions."""

@@ -26,6 +26,7 @@ from verifier_ladder.scheduler.revisions import (
     draw_of,
     left_of,
     lot_of,
+    spoken_of,
 )
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.watch import SampleKey
@@ -296,9 +297,16 @@ def _over(requests: Sequence[Request], standings: Sequence[Standing]) -> list[Pe
 
 
 def _drawn(request: Request) -> tuple[SampleId, Draw, str] | None:
-    """The sample, the draw that sent it to the top tier, if chance did, and the sample's group."""
+    """The sample, the draw that sent it to the top tier, if chance did, and the sample's group.
+
+    What was believed is told as it is, however many others the sample speaks for.
+    """
     draw, sample = draw_of(request), SampleId(request.run, request.step, request.position)
-    return (sample, draw, str(request.state["group"])) if draw and not draw.is_certain else None
+    if draw is None or draw.is_certain:
+        return None
+    if (spoken := spoken_of(request)) is not None:
+        draw = draw._replace(estimate=spoken.own(draw.estimate))
+    return sample, draw, str(request.state["group"])
 
 
 def _is_declined(

@@ -330,6 +330,24 @@ def test_what_was_taken_back_counts_for_nobody_when_it_is_cancelled_again(
     course.assert_replays()
 
 
+def test_audits_of_what_speaks_for_others_tell_what_was_believed_of_itself(course: Course) -> None:
+    course.between = [middle]
+    with course.open() as campaign:
+        campaign.pause("simulation")
+        course.ask_early(campaign, 40)
+        gone = course.cancel(campaign, 0.5)
+        campaign.resume("simulation")
+        campaign.drain("300 s")
+        believed = {s.position: s.worth for s in read_run(course.ledger, "r").samples}
+        course.answer_all_of(campaign)
+    audits = read_run(course.ledger, "r").audits
+    drawn = [audit.sample.position for audit in audits]
+    assert drawn
+    assert not {*drawn} & {*gone}
+    assert [audit.draw.estimate for audit in audits] == pytest.approx([believed[p] for p in drawn])
+    assert [audit.truth for audit in audits] == [truth(position) for position in drawn]
+
+
 @pytest.mark.parametrize("estimator", ["plugin", "auto"])
 def test_no_reward_moves_further_than_its_estimator_lets_it(
     course: Course, estimator: Estimation
