@@ -168,7 +168,7 @@ def test_what_a_changed_row_says_of_its_sample_is_not_believed(
 def test_a_draw_is_taken_from_the_history(tmp_path: Path) -> None:
     texts = ["x" * (number % 40) + str(number) for number in range(40)]
     place = tmp_path / "ledger.db"
-    lots = {"policy": Thresholds(thresholds={"world": 1e9}), "audit": 0.5}
+    lots: dict[str, Any] = {"policy": Thresholds(thresholds={"world": 1e9}), "audit": 0.5}
     rows: list[Row] = []
 
     def edit(found: list[Row]) -> None:
