@@ -385,10 +385,10 @@ class Climb:
             self._stop(rows, decisions, _PASSED)
         is_over = decisions.action[rows] == Action.STOP
         draws = self._count(rows[is_over], decisions, open_, scene, result)
-        wanted = rows[~is_over & (decisions.to[rows] == self._top)]
-        paid = self._payable(wanted, decisions, open_, scene, result)
+        climbing = rows[~is_over]
+        paid = self._payable(climbing, decisions, open_, scene, result)
         draws |= self._ask(paid, decisions, open_, result)
-        others = np.setdiff1d(wanted, paid)
+        others = np.setdiff1d(climbing[decisions.to[climbing] == self._top], paid)
         self._stop(others, decisions, _UNPAID)
         return draws | self._count(others, decisions, open_, scene, result)
 
@@ -409,12 +409,14 @@ class Climb:
         """Rows that the budget pays at the top tier beside all draws, the best ones first.
 
         Beside their own too: else those on which a draw fell would rather be asked for certain.
+        And beside those of rows that ask another middle tier: nobody else keeps them now.
         """
-        if not len(rows):
+        wanted = rows[decisions.to[rows] == self._top]
+        if not len(wanted):
             return []
-        best = rows[np.argsort(-decisions.benefit[rows], kind="stable")]
-        places = [open_[row][0] for row in best]
-        drawn = [scene.standings[p] for p in places if (lot := scene.lot(p)) and lot.is_hit]
+        best = wanted[np.argsort(-decisions.benefit[wanted], kind="stable")]
+        places, all_ = ([open_[row][0] for row in some] for some in (best, rows))
+        drawn = [scene.standings[p] for p in all_ if (lot := scene.lot(p)) and lot.is_hit]
         spoken = self._spoken(scene, result) + self.knowledge.spoken({self._top: drawn})
         share = self.knowledge.shares([scene.standings[p] for p in places], spoken)
         found: list[int] = best[np.cumsum(share) <= 1.0].tolist()

@@ -43,6 +43,10 @@ LADDER = Ladder(
 )  # fmt: skip
 
 
+def with_policy(policy: Thresholds) -> Ladder:
+    return Ladder("gated", LADDER.verifiers, policy=policy, audit=0.25)
+
+
 def standing(problem: Verdict | None = None, **verdicts: Verdict | float) -> Standing:
     candidate = Candidate("text", "CCO")
     result = Standing(candidate, content_key("text", "C"), "C", problem)
@@ -282,6 +286,25 @@ def test_a_draw_made_ahead_counts_as_far_as_the_middle_tier_leaves_it(
     (columns,) = step.decisions
     assert [chance] == list(columns.propensity)
     assert is_asked == bool(step.escalate)
+
+
+@pytest.mark.parametrize(("number", "chance"), [(0.3, 0.5), (0.7, 1.0)], ids=["fell", "did not"])
+def test_draws_of_samples_that_still_climb_are_paid_first(*, number: float, chance: float) -> None:
+    worth_it = standing(gate=Verdict.accept(), cheap=1.0, relax=6.0)
+    climbing = standing(gate=Verdict.accept(), cheap=1.0)
+    ladder = with_policy(Thresholds(thresholds={"simulation": -1e9, "world": 5.0}))
+    climb = Climb(Knowledge(ladder, create_model(ladder)), b"secret")
+    for_one = Account(int(ladder.tiers[-1]), Resource.CPU_SECONDS, 3.0, 0.0, 0.0, 0.0, 0)
+    step = climb.step(
+        Scene(
+            StepSamples("run", 7, range(2)), [worth_it, climbing], [for_one], 0, 128,
+            lots=[Lot(0.5, 0.9), Lot(0.5, number)],
+        )
+    )  # fmt: skip
+
+    (columns,) = step.decisions
+    told = dict(zip(columns.sample, columns.propensity, strict=True))
+    assert told[0] == chance
 
 
 def test_numbers_of_a_decision_are_those_of_its_belief() -> None:
