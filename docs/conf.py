@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+import fastapi  # noqa: F401 - autodoc's way of importing it first would break its models.
+
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
 project = "verifier-ladder"

@@ -1,12 +1,10 @@
 r"""Trajectories: turns read out of what models and tools write to each other.
 
-| Reader | Reads |
-|---|---|
-| `from_messages` | chat messages with tool calls, as OpenAI's interface has them |
-| `from_react` | text with `Thought:`, `Action:`, `Observation:` and `Final Answer:` |
-| `from_mcp` | JSON-RPC messages of the Model Context Protocol: `tools/call` and its results |
-| `from_calls` | calls as JSON, alone, in a list, or between `<tool_call>` and `</tool_call>` |
-| `from_text` | text in whichever of these forms it is |
+- `from_messages`: chat messages with tool calls, as OpenAI's interface has them
+- `from_react`: text with `Thought:`, `Action:`, `Observation:` and `Final Answer:`
+- `from_mcp`: JSON-RPC messages of the Model Context Protocol: `tools/call` and its results
+- `from_calls`: calls as JSON, alone, in a list, or between `<tool_call>` and `</tool_call>`
+- `from_text`: text in whichever of these forms it is
 
 Whatever a model wrote gives turns and never an error: what is no call of a tool stays text, and
 arguments that are no JSON object, or that no key could hold, stay as they were written.

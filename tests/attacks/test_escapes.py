@@ -185,7 +185,7 @@ ESCAPES: dict[str, tuple[str, str]] = {
     ),
     "priority of others": (
         "import os\ndef solve(out):\n os.setpriority(os.PRIO_USER, os.getuid(), 5); return True",
-        "import os\ndef solve(out): return os.getpriority(os.PRIO_PROCESS, 0) >= 0",
+        "import os\ndef solve(out): return os.getpriority(os.PRIO_PROCESS, 0) < 20",
     ),
     "become root": (
         "import os\ndef solve(out):\n os.setuid(0); return True",

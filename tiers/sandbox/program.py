@@ -105,7 +105,7 @@ class Program:
     files: Mapping[str, str | bytes]
     """Relative path → content. They lie in the folder that the program starts in."""
     entry: str = "main.py:solve"
-    """`file.py:function` to call a function, `file.py` to run a script."""
+    """A file and, after a colon, the function to call; a file alone is run as a script."""
     command: tuple[str, ...] = ()
     """Instead of `entry`: a program and its first arguments, such as `("./program",)`."""
     programs: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ An order buys or sells a size at the market, or at a limit. It is filled at the 
 told when the market opens for it, or later, and undone at the first when it closes, or later. With
 s = 1 for buying and -1 for selling, a slippage σ and a fee φ, both shares of a price p,
 
-    it is filled at p + s σ |p|, undone at p - s σ |p|, and pays φ |p'| for each of these two p'.
+    it is filled at p + s σ abs(p), undone at p - s σ abs(p), and pays φ abs(p') for each of these.
 
 A limit is kept with the slippage: who would have to pay more, or is given less, does not trade.
 """

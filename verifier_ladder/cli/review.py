@@ -105,7 +105,7 @@ def next_case(
         output.print_json({"case": facts})
 
 
-@app.command()
+@app.command("undo")
 def undo(
     case: Annotated[str, typer.Argument(help="The start of the case's key.")],
     *,
@@ -158,7 +158,7 @@ def undo(
     output.say_done({"case": check.check_key.hex(), **done}, words, as_json=as_json)
 
 
-@app.command()
+@app.command("agreement")
 def agreement(
     *,
     campaign: options.InCampaign = None,

@@ -2,19 +2,17 @@
 
 A key is a file of JSON lines, one case each:
 
-| Field | Meaning |
-|---|---|
-| `candidate` | the output: text, or `[[text, times], …]` (repeated parts), or `{"base64": …}` |
-| `among` | of a verifier of groups: the other members, each as `candidate`, with the same task |
-| `task` | what it is checked against; none if left out |
-| `turns` | the trajectory, as `Turn.as_json` writes it: `[[action, observation], …]` for texts |
-| `settings` | settings of the verifier for this case alone, beside those that it has |
-| `outcome` | `accept`, `reject` or `abstain` |
-| `score` | `[least, most]` of the verdict's score; any if left out |
-| `reason` | of an abstention: what its reason must contain |
-| `hostile` | true for input that is made to break a verifier |
-| `why` | what the case is about |
-| `source` | where its truth comes from |
+- `candidate`: the output: text, or `[[text, times], …]` (repeated parts), or `{"base64": …}`
+- `among`: of a verifier of groups: the other members, each as `candidate`, with the same task
+- `task`: what it is checked against; none if left out
+- `turns`: the trajectory, as `Turn.as_json` writes it: `[[action, observation], …]` for texts
+- `settings`: settings of the verifier for this case alone, beside those that it has
+- `outcome`: `accept`, `reject` or `abstain`
+- `score`: `[least, most]` of the verdict's score; any if left out
+- `reason`: of an abstention: what its reason must contain
+- `hostile`: true for input that is made to break a verifier
+- `why`: what the case is about
+- `source`: where its truth comes from
 
 A member of a group is right if it is as good as half of the others or better (a score of 0.5, of 0
 to 1), and wrong if it is not. So a key of groups says in which order they are.
