@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-import fastapi  # noqa: F401 - autodoc's way of importing it first would break its models.
+import verifier_ladder.server.app  # noqa: F401 - autodoc's way of importing it breaks its models.
 
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
