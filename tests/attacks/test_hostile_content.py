@@ -27,9 +27,12 @@ NEEDS = {
     "table-schema": "pyarrow",
     "tool-calls": "jsonschema_rs",
 }
-LONG = {*SLOW, "code-tests", "ase-relax", "ase-equation-of-state"}
+LONG = {
+    *SLOW, "code-tests", "code-forecast", "back-test", "ase-relax", "ase-equation-of-state",
+}  # fmt: skip
 """Those that take long here. The kit of `code-tests`, which runs a task of one test eight times,
-tries hostile content as well. Before it computes, `ase-energy` does what the others of ASE do."""
+tries hostile content as well. Programs that forecast and trade are run as `code-functions` runs
+its own. Before it computes, `ase-energy` does what the others of ASE do."""
 SAMPLES = {"molecule": "c1ccccc1"}
 OF_KIND = {"molecule": "rdkit", "crystal": "spglib"}
 
