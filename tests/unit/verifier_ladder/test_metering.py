@@ -113,7 +113,11 @@ import os, subprocess, sys
 from verifier_ladder.metering import bury, family, keep_tree, seconds
 
 keep_tree()
-LEAVES = "import subprocess, sys; subprocess.Popen([sys.executable, '-S', '-c', 'pass'])"
+# Left at once: at the end of a program, its `Popen` would bury a child that has ended by then.
+LEAVES = (
+    "import os, subprocess, sys; left = subprocess.Popen([sys.executable, '-S', '-c', 'pass']); "
+    "os._exit(0)"
+)
 kept = [subprocess.Popen([sys.executable, "-S", "-c", "raise SystemExit(3)"]) for _ in range(3)]
 for _ in range(36):
     subprocess.run([sys.executable, "-c", LEAVES], check=True)
