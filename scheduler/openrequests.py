@@ -196,15 +196,10 @@ class OpenRequests:
     def _samples(
         self, run: str, step: int, positions: Collection[int]
     ) -> dict[int, RecordedSample]:
-        """What the entries of these samples say; all entries of their step if others tell more.
-
-        They may, as they are cancelled, of samples that were drawn and of those that wait with a
-        reward.
-        """
-        found = samples_of_step(self._ledger, self._campaign, run, step, positions)
-        if any(told.draw or told.may_speak for told in found.values()):
-            found = samples_of_step(self._ledger, self._campaign, run, step)
-        return found
+        """What the entries of these samples say, and others as they are cancelled."""
+        return samples_of_step(
+            self._ledger, self._campaign, run, step, positions, hear_others=True
+        )
 
     def _superseded(self, check_key: bytes, content_key: bytes) -> int:
         """The latest entry that puts an answer to a check in the place of another; 0 for none.

@@ -85,11 +85,6 @@ class RecordedSample:
         """Whether it may wait for anything."""
         return self.reward.pending or self.is_early or bool(self.unanswered)
 
-    @property
-    def may_speak(self) -> bool:
-        """Whether it waits with a reward, so that others that are cancelled may move it."""
-        return self.reward.pending and self.reward.value is not None
-
     def is_decided(self, party: Sequence[Any], *, whole: bool) -> bool:
         """Whether it was decided with these members; as all that there are, if that is asked."""
         return self.party == party and not (whole and self.is_partial)
@@ -107,6 +102,8 @@ def samples_of_step(
     run: str,
     step: int,
     positions: Collection[int] | None = None,
+    *,
+    hear_others: bool = False,
 ) -> dict[int, RecordedSample]:
     """What the history says of the samples of one step, by position.
 
@@ -115,11 +112,17 @@ def samples_of_step(
         campaign: The campaign.
         run: The run.
         step: The step.
-        positions: Only these, from the entries that hold them; what others have told of them when
-            they were cancelled (`left`, `spoken`) is not among that then.
+        positions: Only these, from the entries that hold them.
+        hear_others: Whether revisions of others are read then, too: as they are cancelled, they
+            tell of those that are left (`left`, `spoken`).
     """
     found: dict[int, RecordedSample] = {}
-    for entry in ledger.step_entries(campaign, run, step, positions=positions):
+    entries = ledger.step_entries(campaign, run, step, positions=positions)
+    if hear_others and positions is not None:
+        own = {entry.id for entry in entries}
+        every = ledger.step_entries(campaign, run, step)
+        entries = (entry for entry in every if entry.id in own or entry.kind == "revision")
+    for entry in entries:
         _take(found, ledger.read(entry), entry.id)
     return found if positions is None else {n: found[n] for n in positions if n in found}
 
