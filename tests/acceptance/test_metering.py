@@ -15,8 +15,9 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder import metering
+from verifier_ladder.errors import SandboxError
 from verifier_ladder.resource import Resource
-from verifier_ladder.tiers.sandbox import Sandbox
+from verifier_ladder.tiers.sandbox import Backend, Sandbox
 from verifier_ladder.tiers.sandbox.program import Warmth
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
@@ -88,6 +89,18 @@ def starts(candidate: vl.Candidate) -> vl.Verdict:
     return vl.Verdict.accept(1.0, evidence={"start": took})
 
 
+@vl.verifier(kind="text", version="1", cost=vl.Cost(seconds=1.0), timeout=300.0)
+def starts_in_vain(candidate: vl.Candidate) -> vl.Verdict:
+    del candidate
+    end = time.process_time() + USED
+    command = Backend("command", command=(sys.executable, "-S", "-c", SPIN))
+    with Sandbox(backend=command) as sandbox, pytest.raises(SandboxError):
+        sandbox.start()
+    while time.process_time() < end:
+        pass
+    return vl.Verdict.accept(1.0)
+
+
 def charged(campaign: vl.Campaign, content: str) -> float:
     """What the check of a text adds to the cpu time that its campaign has spent."""
     before = spent(campaign)
@@ -118,6 +131,14 @@ def test_a_sandbox_that_starts_in_the_middle_of_a_check_is_not_charged_to_it() -
                 campaign.ledger.read(e).verdicts]  # fmt: skip
 
     assert 0.9 * USED <= used <= 1.1 * USED + min(v.evidence["start"] for v in said) / 2
+
+
+def test_a_sandbox_that_fails_to_start_is_not_charged_to_a_check() -> None:
+    with opened(starts_in_vain) as campaign:
+        campaign.score(["nothing"])
+        used = charged(campaign, "a")
+
+    assert 0.9 * USED <= used <= 1.1 * USED + BORN
 
 
 def test_each_of_a_batch_is_charged_with_its_own() -> None:

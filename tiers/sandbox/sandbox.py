@@ -194,12 +194,21 @@ class Sandbox:
 
     def _running(self) -> Running:
         if self._zygote is None:
-            self._zygote, self._owner = _started(self.backend, self.warmth), os.getpid()
+            before = _children_seconds()
+            try:
+                self._zygote, self._owner = _started(self.backend, self.warmth), os.getpid()
+            finally:
+                self._spare_what_failed(_children_seconds() - before)
             self._start = metering.seconds_of(self._zygote.pid) if self._zygote.pid else 0.0
             metering.spare(self._start)
         for need in self.needs:
             self._demand(need)
         return self._zygote
+
+    def _spare_what_failed(self, seconds: float) -> None:
+        """Charge nobody for starts that came to nothing: the kernel tells of them as of others."""
+        self._lost -= seconds
+        metering.spare(seconds)
 
     def _demand(self, capability: str) -> None:
         if not self.gives(capability):
