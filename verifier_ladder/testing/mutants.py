@@ -6,8 +6,9 @@ disagrees with the key on a case on which the verifier agrees. Where an edit cha
 anybody could see, a mutant survives rightly, so a few always do.
 
 Each mutant lives in a process of its own, forked from one that has the libraries loaded. It is
-killed, and counts as noticed, when it takes ten times the cpu of the unchanged verifier, or more
-memory than it may. Nothing else of this process changes.
+killed, and counts as noticed, when it takes ten times the cpu of the unchanged verifier, or three
+times as long on the clock and five minutes at least, or more memory than it may. Nothing else of
+this process changes.
 
 Run as a program, the module reads one job from standard input: that is how `mutation_test` starts
 it, and no interface of its own.
@@ -29,7 +30,8 @@ from dataclasses import asdict, dataclass
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from time import monotonic
+from typing import Any, NamedTuple, NoReturn, Self
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.answerkey import AnswerKey, Case, Report
@@ -39,8 +41,9 @@ FEWEST_MUTANTS, LEAST_CAUGHT = 20, 0.9
 _CPU_FACTOR, _CPU_LEAST = 10, 2
 """Cpu seconds a mutant may take: so many times those of the original, and so many more."""
 _MEMORY = 8 << 30
-_LONGEST = 300
-"""Seconds on the clock after which a mutant that waits for nothing is killed."""
+_WALL_FACTOR, _WALL_LEAST = 3, 300
+"""Seconds on the clock after which a mutant that waits for nothing is killed: so many times those
+of the original, and these at least."""
 _ASKED_AT_ONCE = 20
 """Cases put to a mutant before it is seen whether one of them tells it from the original."""
 _SURVIVED, _CAUGHT = 10, 11
@@ -238,6 +241,28 @@ def _edited(node: ast.AST, field: str, new: Any) -> Iterator[tuple[ast.AST, Any]
 # ---- The program
 
 
+class Allowed(NamedTuple):
+    """What a process may take.
+
+    A mutant that is killed counts as noticed, so the limits are far from what the original took.
+
+    Example:
+        >>> Allowed.after(cpu=30.0, wall=400.0)
+        Allowed(cpu=302, wall=1200)
+        >>> Allowed.after(cpu=0.1, wall=1.0).wall
+        300
+    """
+
+    cpu: int
+    wall: int
+    """Seconds on the clock; 0 for no limit."""
+
+    @classmethod
+    def after(cls, cpu: float, wall: float) -> Self:
+        """What a mutant may take whose original took so much."""
+        return cls(int(_CPU_FACTOR * cpu) + _CPU_LEAST, max(int(_WALL_FACTOR * wall), _WALL_LEAST))
+
+
 def _main() -> None:
     job = json.load(sys.stdin)
     sys.path[:] = job["path"]
@@ -248,10 +273,10 @@ def _main() -> None:
     if report.complaints:
         sys.exit("\n".join(report.complaints))
     known = _missed(report)
-    status, cpu = _in_child(key, job, None, resource.RLIM_INFINITY, known)
+    status, cpu, wall = _in_child(key, job, None, Allowed(resource.RLIM_INFINITY, 0), known)
     if status != _SURVIVED:
         sys.exit("the unchanged verifier says something else in a limited process")
-    allowed = int(_CPU_FACTOR * cpu) + _CPU_LEAST
+    allowed = Allowed.after(cpu, wall)
     fates = [
         _in_child(key, job, Mutation(**each), allowed, known)[0] != _SURVIVED
         for each in job["mutations"]
@@ -279,26 +304,34 @@ def _is_noticed(key: AnswerKey, verifier: Verifier, known: set[int]) -> bool:
 
 
 def _in_child(
-    key: AnswerKey, job: Mapping[str, Any], mutation: Mutation | None, cpu: int, known: set[int]
-) -> tuple[int, float]:
-    """Put a mutant, or the original, to the key; its exit code, negative for a signal, and cpu."""
+    key: AnswerKey, job: Mapping[str, Any], mutation: Mutation | None, allowed: Allowed,
+    known: set[int],
+) -> tuple[int, float, float]:  # fmt: skip
+    """Put a mutant, or the original, to the key.
+
+    Returns:
+        Its exit code, negative for a signal, and what it took: seconds of cpu, and on the clock.
+    """
+    begun = monotonic()
     child = os.fork()
     if not child:
-        _child(key, job, mutation, cpu, known)
+        _child(key, job, mutation, allowed, known)
     _, status, used = os.wait4(child, 0)
-    return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
+    took = used.ru_utime + used.ru_stime, monotonic() - begun
+    return os.waitstatus_to_exitcode(status), *took
 
 
 def _child(
-    key: AnswerKey, job: Mapping[str, Any], mutation: Mutation | None, cpu: int, known: set[int]
-) -> NoReturn:
+    key: AnswerKey, job: Mapping[str, Any], mutation: Mutation | None, allowed: Allowed,
+    known: set[int],
+) -> NoReturn:  # fmt: skip
     """Never returns: what a mutant raises must not reach the program it was forked from.
 
     The original goes the same way, so that a limit or an import that fails it is found there.
     """
     code, told = _CAUGHT, ""
     try:
-        _confine(cpu, is_silent=mutation is not None)
+        _confine(allowed, is_silent=mutation is not None)
         _load(job["modules"], mutation)
         if not _is_noticed(key, _made(job), known):
             code = _SURVIVED
@@ -310,12 +343,12 @@ def _child(
         os._exit(code)
 
 
-def _confine(cpu: int, *, is_silent: bool) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
+def _confine(allowed: Allowed, *, is_silent: bool) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed.cpu, allowed.cpu))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_LONGEST)
+    signal.alarm(allowed.wall)
     if is_silent:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
