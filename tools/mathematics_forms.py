@@ -10,7 +10,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from itertools import cycle
+from itertools import cycle, product
 from math import comb, isqrt
 from typing import NamedTuple
 
@@ -258,6 +258,36 @@ def speeds(rng: random.Random) -> Form:
     return Form(f"{count} \\text{{ m/s}}", right, f"{count} \\text{{ km/h}}")
 
 
+PLAIN_FRAMES = ("\\boxed{%s}", "The answer is %s.", "I work it out.\n#### %s", "%s")
+"""Frames without a formula, in which a unit may stand as it is written in plain text."""
+_PLAIN: tuple[Callable[[int], Form], ...] = (
+    lambda n: Form(f"{5 * n} \\text{{ m/s}}", f"{18 * n} km/h", f"{18 * n} m/s"),
+    lambda n: Form(f"{5 * n} m/s", f"{18 * n} km per hour", f"{5 * n} km per hour"),
+    lambda n: Form(f"{n} mph", f"{n} miles per hour", f"{n} km/h"),
+    lambda n: Form(f"{n} \\text{{ mph}}", f"{n} mi/h", f"{n} mi/min"),
+    lambda n: Form(f"{n} hours", f"{60 * n} min", f"{n} min"),
+    lambda n: Form(f"\\${n}", f"{n} dollars", f"{n} cents"),
+    lambda n: Form(f"{n} \\text{{ dollars}}", f"{100 * n} cents", f"{n} cents"),
+    lambda n: Form(f"\\${n},500", f"${n}500", f"${n}501"),
+    lambda n: Form(f"{n} \\text{{ cm}}^2", f"{n} sq cm", f"{n} cm"),
+    lambda n: Form(f"{n} \\text{{ m/s}}^2", f"{n} meters per second squared", f"{n} m/s"),
+    lambda n: Form(f"{n} \\text{{ kg/m}}^3", f"{n} kg/m^3", f"{n} kg/m^2"),
+    lambda n: Form(f"{n} \\text{{ N}}", f"{n} N", f"{n} J"),
+    lambda n: Form(f"{n} \\text{{ Pa}}", f"{n} Pa", f"{n} Hz"),
+    lambda n: Form(f"{n}^\\circ", f"{n} °", f"{n + 1} °"),
+)
+"""A quantity in the form of a formula, and as people write it."""
+_LETTERS: tuple[Callable[[int, str], Form], ...] = (
+    lambda n, x: Form(f"{n}{x} + 1", f"1 + {n}{x}", f"{n} + {x}"),
+    lambda n, x: Form(f"{n}{x}", f"{x} + {n - 1}{x}", f"{x} + {n}{x}"),
+    lambda n, x: Form(f"{n * n}{x}^2", f"({n}{x})^2", f"{n}{x}^2"),
+    lambda n, x: Form(
+        f"\\frac12 {x}t^{n}", f"\\frac{{{x}t^{n}}}{{2}}", f"\\frac{{2}}{{{x}t^{n}}}"
+    ),
+)
+"""A formula with letters that are units elsewhere."""
+
+
 # ---- What stands around a box
 
 
@@ -308,6 +338,16 @@ def forms(key: Key) -> None:
         why = "what stands around a box belongs to it"
         key.add(said, {"answer": f"{value}"}, YES, why, source)
         key.add(said, {"answer": f"{held}"}, NO, f"{why}; the box alone", source)
+    why = "a quantity as people write it"
+    source, frames = "generator: units in plain text", cycle(PLAIN_FRAMES)
+    for n, make in product((12, 25, 40), _PLAIN):
+        frame, form = next(frames), make(n)
+        key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
+    why = "a formula in another order"
+    source, frames = "generator: letters that are units elsewhere", cycle(FRAMES)
+    for (n, letter), make in product(((3, "m"), (5, "g"), (4, "s"), (7, "h"), (6, "L")), _LETTERS):
+        frame, form = next(frames), make(n, letter)
+        key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ class Expected:
     """`optional` if an answer may leave out the unit that the task states."""
     variables: Mapping[str, str] = field(default_factory=dict)
     log_base: Fraction | None = None
-    tree: Tree = field(init=False)
+    trees: tuple[Tree, ...] = field(init=False)
+    """Its readings: letters behind a number, as in `5 m`, may be a unit or factors."""
 
     def __post_init__(self) -> None:
         """Read the answer, and compute it once to see that it has a value.
@@ -84,14 +85,14 @@ class Expected:
             UndefinedError: If it has no value.
             TooLargeError: If it is beyond bounds.
         """
-        object.__setattr__(self, "tree", read(self.text, units=True))
+        object.__setattr__(self, "trees", _readings(self.text))
         if reason := self.difference(self.text):
             raise UndefinedError(reason)
 
     @property
     def members(self) -> int:
         """How many values it names."""
-        tree = _statement(self.tree).value
+        tree = _statement(self.trees[0]).value
         return len(_members(tree)) if _is_many(tree) else 1
 
     def difference(self, text: str) -> str:
@@ -109,7 +110,23 @@ class Expected:
             UndefinedError: If it has no value.
             TooLargeError: If it is beyond bounds.
         """
-        said = read(text, units=_has_unit(self.tree))
+        reasons: list[str] = []
+        errors: list[UnreadableError | UndefinedError] = []
+        for tree in self.trees:
+            try:
+                reasons.append(self._difference(tree, text))
+            except (UnreadableError, UndefinedError) as error:
+                errors.append(error)
+            else:
+                if not reasons[-1]:
+                    return ""
+        if reasons:
+            return reasons[0]
+        raise errors[0]
+
+    def _difference(self, wanted: Tree, text: str) -> str:
+        """Compare an answer with one reading."""
+        said = read(text, units=_units_of(wanted) or None)
         digits = DIGITS
         while True:
             evaluator = Evaluator(
@@ -120,7 +137,7 @@ class Expected:
             )
             try:
                 with evaluator.precision():
-                    _Comparison(self, evaluator).compare(self.tree, said)
+                    _Comparison(self, evaluator).compare(wanted, said)
                 reason = ""
             except DifferentError as different:
                 reason = str(different)
@@ -546,12 +563,34 @@ def names_of_relations(tree: Any) -> frozenset[str]:
     return frozenset().union(*map(names_of_relations, tree))
 
 
-def _has_unit(tree: Any) -> bool:
-    return (
-        isinstance(tree, tuple)
-        and bool(tree)
-        and (tree[0] == "quantity" or any(map(_has_unit, tree)))
-    )
+def _readings(text: str) -> tuple[Tree, ...]:
+    """All ways to read an answer.
+
+    Raises:
+        UnreadableError: If there is none.
+    """
+    found: list[Tree] = []
+    errors = []
+    for units in ((), None):
+        try:
+            tree = read(text, units=units)
+        except UnreadableError as error:
+            errors.append(error)
+        else:
+            if tree not in found:
+                found.append(tree)
+    if not found:
+        raise errors[0]
+    return tuple(found)
+
+
+def _units_of(tree: Any) -> frozenset[str]:
+    """The units of the quantities in a tree."""
+    if not isinstance(tree, tuple) or not tree:
+        return frozenset()
+    if tree[0] == "quantity":
+        return frozenset({str(tree[2])})
+    return frozenset().union(*map(_units_of, tree))
 
 
 def _is_counted(unit: str) -> bool:

@@ -116,7 +116,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "4"
+    version = "5"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"

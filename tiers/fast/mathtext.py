@@ -18,6 +18,7 @@ A tree is a tuple that begins with the name of its kind:
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Any
 
@@ -492,12 +493,13 @@ def _call(name: str, index: Tree | None, arguments: tuple[Tree, ...], power: Tre
     return ("pow", tree, power) if power else tree
 
 
-def read(text: str, *, units: bool = False) -> Tree:
+def read(text: str, *, units: Collection[str] | None = None) -> Tree:
     r"""Read an answer.
 
     Args:
         text: LaTeX or plain notation, without the marks around it.
-        units: Whether a single letter after a number and a space is a unit, as in `5 m`.
+        units: Whether letters behind a number are its unit, and names of units beside those that
+            are known (`tokens`).
 
     Returns:
         Its tree; nothing in it is evaluated.

@@ -14,9 +14,10 @@ r"""Tokens of mathematical text: LaTeX or plain notation, split into pairs of ki
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 
-from verifier_ladder.tiers.fast.mathunits import UNITS
+from verifier_ladder.tiers.fast.mathunits import UNITS, unit_worth
 
 LONGEST = 2000
 """Characters of the longest answer that is read."""
@@ -53,6 +54,13 @@ _GROUPS = re.compile(r"(?<=\d)(?:\\,|,\\!)(?=\d{3}(?!\d))")
 """Separators of thousands that are spaces."""
 _STOP = re.compile(r"(?:(?<=\.{3})|(?<!\.))\.\Z")
 """The end of a sentence, which is none of three dots."""
+_MONEY = re.compile(r"\A\$(?=\d[^$]*\Z)")
+"""A sign before a number that begins no formula."""
+_FAR_DEGREES = re.compile(r"(?<=\d)\s+(?=°|\^\s*\{?\s*\\circ)")
+_MEASURE = re.compile(r"(?<=\d)\s*([A-Za-z][A-Za-z0-9/*^{} -]*+)(?=[,;)\]=]|\Z)")
+"""What stands in plain text behind a number and may be its unit, such as `km/h`."""
+_SPELT = re.compile(r"/|[A-Za-z]{2}")
+_BRACES = str.maketrans("", "", "{}")
 _WRAPPED = re.compile(r"\*\*(.*)\*\*", re.DOTALL)
 _BASES = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -143,12 +151,13 @@ def _balanced(text: str, start: int) -> int:
     raise UnreadableError("a brace is never closed")
 
 
-def tokens(text: str, *, units: bool = False) -> list[tuple[str, str]]:
+def tokens(text: str, *, units: Collection[str] | None = None) -> list[tuple[str, str]]:
     r"""Split an answer into pairs of kind and value.
 
     Args:
         text: LaTeX or plain notation, without the marks around it.
-        units: Whether a single letter after a number and a space is a unit, as in `5 m`.
+        units: Whether letters behind a number are its unit, as in `5 m`, and names of units beside
+            those that are known; by default they are factors.
 
     Raises:
         UnreadableError: If a character is none of mathematics, or text is too long, nested too
@@ -163,13 +172,22 @@ def tokens(text: str, *, units: bool = False) -> list[tuple[str, str]]:
     plain = text.strip()
     while inner := _WRAPPED.fullmatch(plain):
         plain = inner[1].strip()
+    plain = _FAR_DEGREES.sub("", _MONEY.sub(r"\\$", plain))
     plain = _GROUPS.sub("{,}", plain.translate(_TYPOGRAPHY))
     plain = _SPACING.sub(" ", plain)
     plain = _STOP.sub("", plain.strip())
     if not plain:
         raise UnreadableError("the answer is empty")
-    found = _split(plain)
-    return _with_units(found) if units else found
+    if units is None:
+        return _split(plain)
+    return _with_units(_split(_MEASURE.sub(lambda found: _measured(found, units), plain)))
+
+
+def _measured(found: re.Match[str], others: Collection[str]) -> str:
+    """What stands behind a number, as words if it is a unit and no product of letters."""
+    unit = found[1].strip().translate(_BRACES)
+    is_known = _SPELT.search(unit) and unit_worth(unit) is not None
+    return f"\\text{{{unit}}}" if is_known or unit in others else found[0]
 
 
 def _with_units(found: list[tuple[str, str]]) -> list[tuple[str, str]]:

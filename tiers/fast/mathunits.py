@@ -1,17 +1,19 @@
-"""Units behind a number: what they are worth in metres, grams, seconds and degrees."""
+"""Units behind a number: what they are worth in metres, grams, seconds, degrees and dollars."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 
-_METRE, _GRAM, _SECOND, _LITRE, _DEGREE = (
-    (1, 0, 0, 0),
-    (0, 1, 0, 0),
-    (0, 0, 1, 0),
-    (3, 0, 0, 0),
-    (0, 0, 0, 1),
-)
+Powers = tuple[int, int, int, int, int]
+"""Of metre, gram, second, degree and dollar."""
+_METRE: Powers = (1, 0, 0, 0, 0)
+_GRAM: Powers = (0, 1, 0, 0, 0)
+_SECOND: Powers = (0, 0, 1, 0, 0)
+_LITRE: Powers = (3, 0, 0, 0, 0)
+_SPEED: Powers = (1, 0, -1, 0, 0)
+_DEGREE: Powers = (0, 0, 0, 1, 0)
+_DOLLAR: Powers = (0, 0, 0, 0, 1)
 _TABLE = (
     ("m meter meters metre metres", "1", _METRE),
     ("cm centimeter centimeters centimetre centimetres", "1/100", _METRE),
@@ -32,12 +34,26 @@ _TABLE = (
     ("week weeks", "604800", _SECOND),
     ("L l liter liters litre litres", "1/1000", _LITRE),
     ("mL ml milliliter milliliters", "1/1000000", _LITRE),
+    ("mph", "1397/3125", _SPEED),
+    ("kph kmh", "5/18", _SPEED),
     ("degree degrees deg", "1", _DEGREE),
+    ("$ dollar dollars USD", "1", _DOLLAR),
+    ("cent cents", "1/100", _DOLLAR),
 )
-UNITS: dict[str, tuple[Fraction, tuple[int, ...]]] = {
+UNITS: dict[str, tuple[Fraction, Powers]] = {
     name: (Fraction(worth), powers) for names, worth, powers in _TABLE for name in names.split()
 }
-"""What a unit is worth, and the powers of metre, gram, second and degree in it."""
+"""What a unit is worth, and its powers."""
+_SPELLINGS = (
+    (r"\bper\b", "/"),
+    (r"\b(?:square|sq) ([A-Za-z]+)", r"\1^2"),
+    (r"\bcubic ([A-Za-z]+)", r"\1^3"),
+    (r"\b([A-Za-z]+) squared\b", r"\1^2"),
+    (r"\b([A-Za-z]+) cubed\b", r"\1^3"),
+    (r"\*", " "),
+    (r"[{}]", ""),
+)
+"""Words and signs between units, and what is read for them."""
 
 CHANGING = frozenset({
     "hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "quarter",
@@ -47,17 +63,22 @@ CHANGING = frozenset({
 
 
 def unit_worth(text: str) -> tuple[Fraction, tuple[int, ...]] | None:
-    """What a unit is worth, and the powers of metre, gram, second and degree; None if unknown."""
+    """What a unit is worth, and its powers; None if it is unknown.
+
+    Example:
+        >>> unit_worth("km per hour"), unit_worth("apples")
+        ((Fraction(5, 18), (1, 0, -1, 0, 0)), None)
+    """
     worth, sign = Fraction(1), 1
-    powers: tuple[int, ...] = (0, 0, 0, 0)
-    words = re.sub(r"\bper\b", "/", text).replace("*", " ")
-    words = re.sub(r"\bsquare (\w+)", r"\1^2", words)
-    words = re.sub(r"\bcubic (\w+)", r"\1^3", words)
+    powers: tuple[int, ...] = (0,) * len(_METRE)
+    words = text
+    for written, read in _SPELLINGS:
+        words = re.sub(written, read, words)
     for part in re.findall(r"/|[A-Za-z]+(?:\^?-?\d)?|\S", words):
         if part == "/":
             sign = -1
             continue
-        match = re.fullmatch(r"([A-Za-z]+)(?:\^?(-?\d))?", part)
+        match = re.fullmatch(r"([A-Za-z]+|\$)(?:\^?(-?\d))?", part)
         if match is None or match[1] not in UNITS:
             return None
         one, of = UNITS[match[1]]
