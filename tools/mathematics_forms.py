@@ -345,8 +345,10 @@ def forms(key: Key) -> None:
         key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
     why = "a formula in another order"
     source, frames = "generator: letters that are units elsewhere", cycle(FRAMES)
-    for (n, letter), make in product(((3, "m"), (5, "g"), (4, "s"), (7, "h"), (6, "L")), _LETTERS):
-        frame, form = next(frames), make(n, letter)
+    for (n, letter), spell in product(
+        ((3, "m"), (5, "g"), (4, "s"), (7, "h"), (6, "L")), _LETTERS
+    ):
+        frame, form = next(frames), spell(n, letter)
         key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
 
 
