@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from operator import attrgetter, is_not, methodcaller
 from sys import getsizeof
-from threading import RLock
+from threading import Lock, RLock
 from weakref import WeakSet
 
 from verifier_ladder.memory import CANDIDATES, share, weigh
@@ -24,8 +24,11 @@ _SHORT = 256
 _SUBJECT, _GIVEN = attrgetter("subject"), attrgetter("given")
 _IS_AS_GIVEN = attrgetter("is_as_given")
 _VERDICTS, _VALUES = attrgetter("verdicts"), methodcaller("values")
+_WORDS = attrgetter("reason", "feedback", "evidence", "turns", "artifacts")
 _caches: WeakSet[CandidateCache] = WeakSet()
 """Those of this process, which share the limit."""
+_opening = Lock()
+"""Held while one joins them: a set that others add to can't be gone through."""
 
 
 class CandidateCache:
@@ -50,8 +53,10 @@ class CandidateCache:
         self._given: dict[Hashable, Standing] = {}
         self._subjects: dict[Hashable, Standing] = {}
         self._bytes = 0
-        _caches.add(self)
-        for cache in list(_caches):
+        with _opening:
+            _caches.add(self)
+            caches = list(_caches)
+        for cache in caches:
             cache.make_room()
 
     @property
@@ -199,7 +204,4 @@ def _weight_of_verdicts(standings: Iterable[Standing]) -> int:
         v for v in told
         if v.evidence or v.feedback or v.turns or v.artifacts or len(v.reason) > _SHORT
     ]  # fmt: skip
-    return sum(
-        len(v.reason) + len(v.feedback) + sum(map(weigh, (v.evidence, v.turns, v.artifacts)))
-        for v in weighty
-    )
+    return sum(map(weigh, chain.from_iterable(map(_WORDS, weighty))))

@@ -39,7 +39,7 @@ def candidate_json(candidate: Candidate) -> dict[str, Any]:
     content = candidate.content
     made: dict[str, Any] = {"kind": candidate.kind}
     if isinstance(content, bytes):
-        made["bytes"] = content.hex()
+        made["bytes"] = content
     else:
         made["content"] = content
     if candidate.task:
@@ -71,7 +71,7 @@ def candidate_of(stored: Mapping[str, Any]) -> Candidate:
         >>> candidate_of({"kind": "molecule", "content": "CCO"}).content
         'CCO'
     """
-    content = bytes.fromhex(stored["bytes"]) if "bytes" in stored else stored["content"]
+    content = stored["bytes"] if "bytes" in stored else stored["content"]
     turns = tuple(map(Turn.from_json, stored.get("turns", ())))
     return Candidate(stored["kind"], content, stored.get("task"), turns)
 

@@ -21,7 +21,6 @@ from verifier_ladder.ledger.records import (
     SampleColumns,
     SampleReward,
 )
-from verifier_ladder.memory import Litter
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.candidates import candidate_json
@@ -68,7 +67,6 @@ class Scorer:
         self._groups = groups
         self._desk, self._holding, self._reviser = desk, holding, reviser
         self._expecting, self._headroom = expecting, headroom
-        self._litter = Litter()
         fields = map(sealing_field, desk.ladder.verifiers)
         self._seals = Seals(desk.ledger, dict.fromkeys(field for field in fields if field))
 
@@ -109,8 +107,6 @@ class Scorer:
                     self._keep(arrivals)
                 self._desk.intake.forget(standings)
                 raise
-            finally:
-                self._litter.add(arrivals.bytes_)
 
     def _marked(self, batch: Batch) -> Batch:
         """The batch with the tasks of those samples marked that did not come in time."""

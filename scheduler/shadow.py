@@ -63,7 +63,8 @@ class Shadow:
         """
         self._name, self._ledger, self._score, self._end = name, ledger, score, end
         self._changed = Condition()
-        self._backlog: deque[Batch] = deque()
+        self._backlog: deque[tuple[Batch, int]] = deque()
+        """Batches, and how many bytes each was when it came."""
         self._waiting = 0
         """Samples that are not scored yet, those at work too."""
         self._bytes = 0
@@ -87,19 +88,22 @@ class Shadow:
     def follow(self, batch: Batch) -> None:
         """Score a batch some time later; one too many is noted and passed over."""
         with self._changed:
-            size = sum(map(weigh, batch.candidates))
-            fits = self._waiting + len(batch.positions) <= _MOST
-            fits = fits and self._bytes + size <= share(BACKLOG)
+            size, room = sum(map(weigh, batch.candidates)), share(BACKLOG)
+            fits = self._waiting + len(batch.positions) <= _MOST and self._bytes + size <= room
+            why = f"the shadow is {self._waiting:,} samples behind" if size <= room else (
+                f"they take {size:,} bytes, and what waits for the shadow may take {room:,}; "
+                "raise VLADDER_CACHE_MEMORY"
+            )  # fmt: skip
             if fits:
                 self._waiting += len(batch.positions)
                 self._bytes += size
-                self._backlog.append(batch)
+                self._backlog.append((batch, size))
                 self._changed.notify_all()
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="vl-shadow", daemon=True)
                 self._thread.start()
         if not fits:
-            self._tell(batch, f"the shadow is {self._waiting:,} samples behind")
+            self._tell(batch, why)
 
     def drain(self, timeout: float | None) -> bool:
         """Wait until nothing is left to score; False if the time ran out before."""
@@ -118,19 +122,20 @@ class Shadow:
     # -- the shadow's thread -------------------------------------------------------------------
 
     def _run(self) -> None:
-        while (batch := self._next()) is not None:
+        while (taken := self._next()) is not None:
+            batch, size = taken
             try:
                 self._score(batch)
             except BaseException as error:  # noqa: BLE001 - a shadow is never the learner's trouble
                 self._tell(batch, text_of(error))
             with self._changed:
                 self._waiting -= len(batch.positions)
-                self._bytes -= sum(map(weigh, batch.candidates))
+                self._bytes -= size
                 self._changed.notify_all()
-            del batch  # It may be long until the next one.
+            del batch, taken  # It may be long until the next one.
 
-    def _next(self) -> Batch | None:
-        """The next batch, once nobody waits; None when all is over."""
+    def _next(self) -> tuple[Batch, int] | None:
+        """The next batch and its bytes, once nobody waits; None when all is over."""
         with self._changed:
             self._changed.wait_for(self._is_its_turn)
             return self._backlog.popleft() if self._backlog else None

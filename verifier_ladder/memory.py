@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from sys import getsizeof
+from time import monotonic, thread_time
 from typing import Any
 
 from verifier_ladder.settings import load_settings
@@ -25,6 +26,8 @@ BACKLOG = 1 / 8
 """Share for the candidates that wait for a shadow."""
 _LITTER = 1 / 16
 """Share that may be used before the C library is asked for what it keeps."""
+_REST = 20
+"""How many times as long as that took passes at least until it is asked again."""
 _LONGEST_CHARACTER = 8
 """Bytes of a character beyond ASCII: Python keeps a second form, UTF-8, once it was written."""
 
@@ -69,17 +72,32 @@ def cuts(sizes: Sequence[int], most: float, count: int | None = None) -> Iterato
 class Litter:
     """What was used and let go: the C library keeps it, in pieces that fit nothing else."""
 
-    def __init__(self) -> None:
-        """Count from nothing."""
-        self._most, self._bytes = share(_LITTER), 0
+    def __init__(self, trim: Callable[[], float], clock: Callable[[], float] = monotonic) -> None:
+        """Count from nothing; `trim` gives the system what is free, and tells how long it took."""
+        self._trim, self._clock = trim, clock
+        self._bytes, self._due = 0, 0.0
 
     def add(self, bytes_: int) -> None:
-        """Count what was used just now; once it is much, the system gets back what is free."""
+        """Count what was used just now; once it is much, the system gets back what is free.
+
+        In a process that holds very many pieces that takes long, and so is done less often.
+        """
         self._bytes += bytes_
-        if self._bytes >= self._most:
+        if self._bytes >= share(_LITTER) and self._clock() >= self._due:
             self._bytes = 0
-            with suppress(AttributeError, OSError):  # Other C libraries keep less.
-                ctypes.CDLL(None).malloc_trim(0)
+            self._due = _REST * self._trim() + self._clock()
+
+
+def _trim() -> float:
+    """Have the C library give back what is free; cpu-seconds that it took."""
+    begun = thread_time()
+    with suppress(AttributeError, OSError):  # Other C libraries keep less.
+        ctypes.CDLL(None).malloc_trim(0)
+    return thread_time() - begun
+
+
+litter = Litter(_trim)
+"""That of this process."""
 
 
 def weigh(value: Any) -> int:

@@ -37,7 +37,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import ATTEMPTS
 from verifier_ladder.ledger.records import CheckRow, CheckState, Claim, Completion
 from verifier_ladder.ledger.workqueue import any_check
-from verifier_ladder.memory import BATCHES, Litter, share
+from verifier_ladder.memory import BATCHES, litter, share
 from verifier_ladder.rate import pauses_told_to
 from verifier_ladder.scheduler.candidates import ForgedCheckError, proven_candidate
 from verifier_ladder.scheduler.engines.clockwatch import ClockWatch
@@ -138,7 +138,6 @@ class Dispatcher(ABC):
         self._memory = memory
         self._room = share(BATCHES) // (self.workers + 1)
         """Bytes of the candidates of a batch: one batch more than there are workers is at work."""
-        self._litter = Litter()
         self._lock = RLock()
         self._wake = Event()
         self._quiet = Condition()
@@ -718,7 +717,7 @@ class Dispatcher(ABC):
         finally:
             for work in over:
                 work.close(ended)
-                self._litter.add(work.bytes_)
+                litter.add(work.bytes_)
 
     def _settle(self, work: Work) -> dict[bytes, Verdict]:
         """Write what was said of a batch so far; the rest of it goes on."""

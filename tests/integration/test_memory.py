@@ -51,8 +51,10 @@ with opened("fast") as campaign:
 """
 
 AT_ONCE = """
-length, total = map(int, numbers)
+length, total, *are_bytes = map(int, numbers)
 texts = [text(number, length) for number in range(total // length)]
+if are_bytes:
+    texts = [text.encode() for text in texts]
 with opened("fast", "simulation") as campaign:
     campaign.score(["short", "shorter"])
     assert campaign.drain("300 s")
@@ -95,6 +97,12 @@ def test_a_call_of_many_long_completions_adds_no_more_than_the_setting(
     tmp_path: Path, isolation: str
 ) -> None:
     (grown,) = ran(AT_ONCE, "32MiB", tmp_path / "ledger.db", isolation, 400_000, 14_000_000)
+
+    assert grown < 32 * MIB
+
+
+def test_a_call_of_many_long_bytes_adds_no_more_than_the_setting(tmp_path: Path) -> None:
+    (grown,) = ran(AT_ONCE, "32MiB", tmp_path / "ledger.db", "inline", 400_000, 14_000_000, 1)
 
     assert grown < 32 * MIB
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 app = output.Noun(help="Write open questions as a work order, and read results.")
 _MOST_SHOWN = 20
 _LONGEST_COUNT = 5
+_LEASE = 14
+"""Days for which a reader claims cases."""
 Encoding = Literal["utf-8", "cp1252"]
 
 
@@ -70,8 +72,9 @@ def case_out(
         str | None, typer.Option("--by", help="Only what this reader may read, claimed.")
     ] = None,
     lease: Annotated[
-        int, typer.Option("--lease", min=1, help="Days for which they are claimed.")
-    ] = 14,
+        int | None,
+        typer.Option("--lease", min=1, help="Days for which they are claimed. [default: 14]"),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write open cases as a work order, with columns for the results.
@@ -91,6 +94,8 @@ def case_out(
         raise ConfigError(
             "--by claims cases for a person, and plates leave under an approval: give one of them"
         )
+    if lease is not None and by is None:
+        raise ConfigError("--lease says for how long --by claims cases: give --by NAME, too")
     is_read = layout is None and by is None
     with ledger_to_read(ledger) if is_read else existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
@@ -98,7 +103,7 @@ def case_out(
         rows = work_order(store, row.name, asked, verifier, unblind=unblind)
         if by is not None:
             reviews = Reviews(store, row.name, asked)
-            rows = _claimed(store, reviews, rows, by.strip(), lease)
+            rows = _claimed(store, reviews, rows, by.strip(), lease or _LEASE)
         are_open = len(rows)
         if layout is not None and rows:
             rows = _leave(store, row.name, layout, rows, out, again=again)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -123,22 +123,17 @@ def _choose(
     balances = Balances(connection)
     paused = {(name, tier) for name, tier in connection.exec_driver_sql(_PAUSED).all()}
     chosen: list[tuple[CheckRow, Payer, Amounts]] = []
-    seen: set[bytes] = set()
-    size = limit + _SPARE
-    is_full = False
-    while len(chosen) < limit and not is_full:
-        found = _ready(connection, wish, now, size)
-        ready = {key: bytes_ for key, bytes_ in found.items() if key not in seen}
-        if not ready:
+    parked: list[bytes] = []
+    room = wish.room
+    for sizes in _pieces(connection, wish, now, limit + _SPARE):
+        if chosen and next(iter(sizes.values())) > room:
             break
-        some = list(ready)[next(cuts(list(ready.values()), wish.room))]
-        rows = _rows(connection, some)
-        seen.update(some)
+        rows = _rows(connection, list(sizes))
         payers = _payers(connection, rows, paused)
         balances.hold({payer.campaign for each in payers.values() for payer in each})
-        parked = []
         for row in rows:
-            if not wish.takes(row) or len(chosen) >= limit or (chosen and wish.is_alone(row)):
+            is_full = chosen and (sizes[row.check_key] > room or wish.is_alone(row))
+            if not wish.takes(row) or len(chosen) >= limit or is_full:
                 continue
             amounts = micros(reserve(row))
             willing = (
@@ -150,15 +145,40 @@ def _choose(
             if payer is not None:
                 wish = wish._replace(verifier=row.digest)  # Only its own now.
                 limit = 1 if wish.is_alone(row) else limit
+                room -= sizes[row.check_key]
                 chosen.append((row, payer, amounts))
             elif row.note != PARKED:
                 parked.append(row.check_key)
-        if parked:
-            change(connection, parked, f"note = '{PARKED}'")
-        is_full = bool(chosen) and len(some) < len(ready)
-        size *= 2  # Many that can't be paid must not take many rounds.
+        if len(chosen) >= limit:
+            break
+    if parked:
+        change(connection, parked, f"note = '{PARKED}'")
     balances.write()
     return chosen
+
+
+def _pieces(
+    connection: Connection, wish: Wish, now: float, size: int
+) -> Iterator[dict[bytes, int]]:
+    """Queued checks in order, as far as there is room for their rows at once; bytes of each.
+
+    Args:
+        connection: The one that writes.
+        wish: What the worker is able to work on.
+        now: Seconds since 1970.
+        size: How many are looked for first; many that can't be paid must not take many rounds.
+    """
+    seen: set[bytes] = set()
+    while True:
+        found = _ready(connection, wish, now, size)
+        new = {key: bytes_ for key, bytes_ in found.items() if key not in seen}
+        keys = list(new)
+        for part in cuts(list(new.values()), wish.room):
+            yield {key: new[key] for key in keys[part]}
+        if len(found) < size:
+            return
+        seen |= new.keys()
+        size *= 2
 
 
 def _payers(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, Sequence[Any]]
 """Rows to insert, as columns of equal length; the first is an index's."""
+BOUND = "bound"
+"""What a connection notes: bytes of the long values that its transaction was given."""
 
 
 class Insert(Protocol):
@@ -74,8 +76,10 @@ class Dialect(ABC):
                 in which no two transactions wait for each other.
         """
 
-    def bound(self, connection: Connection, values: Sequence[bytes]) -> None:  # noqa: B027 - most keep nothing
+    @staticmethod
+    def bound(connection: Connection, values: Sequence[bytes]) -> None:
         """Hear of values, maybe long ones, that a statement of the transaction is given."""
+        connection.info[BOUND] = connection.info.get(BOUND, 0) + sum(map(len, values))
 
     @abstractmethod
     def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:

@@ -135,8 +135,7 @@ class MemoryQueue(MemoryLooking):
             wanted = self._wanted()
             for work in self._ready(now):
                 row = work.row
-                bytes_ = weigh(row.payload)
-                if len(claims) >= limit or (claims and bytes_ > room):
+                if len(claims) >= limit:
                     break
                 is_alone = in_turn and row.attempt > 0
                 if claims and is_alone:
@@ -148,6 +147,8 @@ class MemoryQueue(MemoryLooking):
                     and takes(row)
                 ):
                     continue
+                if claims and weigh(row.payload) > room:
+                    break
                 payers = self._payers(row, wanted.get(row.check_key, {}))
                 amounts = micros(reserve(row))
                 payer = next(
@@ -166,7 +167,7 @@ class MemoryQueue(MemoryLooking):
                     run=payers[payer],
                 )  # fmt: skip
                 claims.append(Claim(work.row, work.row.fence))
-                room -= bytes_
+                room -= weigh(row.payload)
             if rate is not None and claims:
                 self._rates[rate.name] = rate.taken(self._full_at(rate), now, len(claims))
         return claims

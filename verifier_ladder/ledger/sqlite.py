@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.database import Database
-from verifier_ladder.ledger.dialect import Columns, Dialect, Insert
+from verifier_ladder.ledger.dialect import BOUND, Columns, Dialect, Insert
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.schema import guards
 from verifier_ladder.ledger.store import keys_json, marks
@@ -36,8 +36,6 @@ PRAGMAS = (
     "recursive_triggers = ON",  # Without it REPLACE deletes rows behind the guards' back.
     "wal_autocheckpoint = 8000",
 )
-_LEFT = "verifier_ladder.left"
-"""What a transaction notes with its connection: bytes of values that its statements keep."""
 _PAUSE = 0.01
 _AT_ONCE = (64, 8, 1)
 """Rows that one statement inserts: as many as there are left."""
@@ -141,7 +139,7 @@ class SqliteDatabase(Database):
                 self._writer.exec_driver_sql("BEGIN IMMEDIATE")
                 yield self._writer
                 self._check_file()
-            if self._writer.info.pop(_LEFT, 0) > self._long:
+            if self._writer.info.get(BOUND, 0) > self._long:
                 self._renew_writer()
         except Exception:
             raise
@@ -262,10 +260,6 @@ class SqliteDialect(Dialect):
                     f"INSERT INTO {table} ({', '.join(used)}) VALUES {values} {rest}",
                     [tuple(chain(*part[i : i + size])) for i in range(0, count, size)],
                 )
-
-    def bound(self, connection: Connection, values: Sequence[bytes]) -> None:
-        """See `Dialect.bound`."""
-        connection.info[_LEFT] = connection.info.get(_LEFT, 0) + sum(map(len, values))
 
     def together(self, connection: Connection, insert: Insert, *, rows: int, asks: bool) -> int:
         """See `Dialect.together`."""

@@ -20,9 +20,11 @@ from verifier_ladder.ledger import damage, sealing
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.baton import Baton
 from verifier_ladder.ledger.database import Database
+from verifier_ladder.ledger.dialect import BOUND
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.numbers import Numbers
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.memory import litter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,9 +147,12 @@ class Store(Ledger):
             self._numbers.lent(connection) as numbers,
         ):
             written = connection.info[WRITTEN] = []
+            connection.info[BOUND] = 0
             yield connection
+            bytes_ = connection.info[BOUND] + sum(artifact.size for artifact in written)
         for artifact in written:
             artifact.drop()
+        litter.add(bytes_)
         self._numbers.note(numbers)
         if tell:
             self._tell()

@@ -224,6 +224,16 @@ class QueueTests:
         ]
         assert batches == [["a", "b"], ["c"], ["d", "e"]]
 
+    def test_long_checks_that_are_not_taken_hold_up_no_other(self, ledger: Ledger) -> None:
+        rows = [
+            check_row(f"{n}", priority=float(n), payload={"content": "x" * 200}) for n in range(70)
+        ]
+        enqueue(ledger, *rows)
+
+        claimed = claim(ledger, 1, room=100, takes=lambda row: row.priority == 0.0)
+
+        assert [c.check.check_key for c in claimed] == [rows[0].check_key]
+
     def test_what_a_learner_waits_for_goes_before_all_others(self, ledger: Ledger) -> None:
         for word, priority, until in (("a", 1.0, NOW + 9), ("b", 3.0, 0.0), ("c", 2.0, NOW + 9)):
             enqueue(ledger, check_row(word, priority=priority, wanted_until=until))

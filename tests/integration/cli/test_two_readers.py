@@ -258,6 +258,8 @@ def test_two_read_in_files(vladder: Run, tmp_path: Path) -> None:
     for who, order in orders.items():
         assert 0 == vladder("case", "out", "--out", order, "--by", who).exit_code
         asked.append(filled(order, "3" if who == "ada" else "4"))
+    unclaimed = vladder("case", "out", "--out", tmp_path / "none.csv", "--lease", 3)
+    assert (2, True) == (unclaimed.exit_code, "give --by NAME, too" in unclaimed.output)
     refused = vladder("case", "in", orders["ada"], "--by", "cy", "--json")
     first, again, second, once_more = (
         json.loads(vladder("case", "in", orders[who], "--by", who, "--json").stdout)

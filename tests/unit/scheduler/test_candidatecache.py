@@ -1,6 +1,8 @@
 """The cache of candidates stays within its bytes; the oldest go first."""
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from sys import getsizeof
 from threading import RLock
 from weakref import WeakSet
@@ -127,6 +129,29 @@ def test_what_verdicts_say_counts() -> None:
     said.verdicts["judge"] = Verdict(Outcome.ACCEPT, 1.0, evidence={"log": "y" * 50_000})
 
     assert weight(said) > weight(bare) + 50_000
+
+
+def test_what_verdicts_say_beyond_ascii_counts_with_its_second_form() -> None:
+    said = standing(1)
+    said.verdicts["judge"] = Verdict(Outcome.ACCEPT, 1.0, feedback="\u4e2d" * 10_000)
+    orjson.dumps(said.verdicts["judge"].feedback)
+
+    assert weight(said) > getsizeof(said.verdicts["judge"].feedback)
+
+
+def test_many_threads_open_caches_at_once() -> None:
+    def open_some(_: int) -> int:
+        return len([CandidateCache(RLock(), LIMIT) for _ in range(300)])
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            opened = list(threads.map(open_some, range(4)))
+    finally:
+        sys.setswitchinterval(before)
+
+    assert [300] * 4 == opened
 
 
 def test_tasks_and_trajectories_count() -> None:

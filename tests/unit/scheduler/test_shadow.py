@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block
@@ -138,6 +139,31 @@ def test_long_candidates_too_many_bytes_of_them_are_passed_over(
 
     assert [0, 1] == follower.scored
     assert [(2, "the shadow is 2 samples behind")] == follower.failures
+
+
+def test_a_batch_that_never_fits_is_said_to(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "share", lambda _: 1_000)
+    follower.shadow.follow(Batch("run", 0, [0], ["x" * 4_000]))
+
+    ((step, why),) = follower.failures
+    assert 0 == step
+    assert "raise VLADDER_CACHE_MEMORY" in why
+
+
+def test_what_is_scored_no_longer_counts_whatever_became_of_its_task(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "share", lambda _: 10_000)
+    for step in range(5):
+        task = {"tests": "x" * 6_000}
+        with follower.shadow.aside():
+            follower.shadow.follow(Batch("run", step, [0], [Candidate("text", "a", task)]))
+            del task["tests"]
+        assert follower.shadow.drain(SOON)
+
+    assert [0, 1, 2, 3, 4] == follower.scored
 
 
 def test_closing_scores_what_is_left(follower: Follower) -> None:

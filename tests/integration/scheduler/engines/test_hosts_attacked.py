@@ -304,9 +304,9 @@ def column(**values: Any) -> Forge:
 FORGED: dict[str, Forge] = {
     "another text": payload(content="a text that pays more"),
     "another kind": payload(kind="molecule"),
-    "bytes": payload(content=None, bytes=b"raw".hex()),
-    "its own bytes": payload(content=None, bytes=b"its own bytes".hex()),
-    "both": payload(bytes=b"raw".hex()),
+    "bytes": payload(content=None, bytes=b"raw"),
+    "its own bytes": payload(content=None, bytes=b"its own bytes"),
+    "both": payload(bytes=b"raw"),
     "a task": payload(task={"answer": "4"}),
     "turns": payload(turns=[["2+2", "4"]]),
     "a namespace": payload(namespace="another"),
