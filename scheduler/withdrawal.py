@@ -214,15 +214,19 @@ class Withdrawal(Revisions):
         share = self._share(request)
         if share is None:
             return request
-        draw, left = draw_of(request), self._left(request, share)
-        if draw is None:
-            own, theirs = _spoken(request), _spoken(left)
-            times = _rest(1.0, share, theirs.factor / own.factor if own.factor else 0.0)
-            spoken = own.then(request.state["value"], times)
-            return request._replace(state={**request.state, "spoken": spoken})
-        weighed = self._draw(request, share)
-        draw = draw._replace(factor=_rest(draw.factor, share, weighed.factor if weighed else 0.0))
-        return request._replace(state={**request.state, "draw": draw, "left": 1.0})
+        theirs = self._weight(self._left(request, share))
+        rest = _rest(self._weight(request), share, theirs)
+        if draw := draw_of(request):
+            draw = draw._replace(factor=rest)
+            return request._replace(state={**request.state, "draw": draw, "left": 1.0})
+        own = _spoken(request)
+        spoken = own.then(request.state["value"], rest / own.factor)
+        return request._replace(state={**request.state, "spoken": spoken})
+
+    def _weight(self, request: Request) -> float:
+        """How far what a request's sample waits for moves its reward, as others speak for it."""
+        draw = self._draw(request)
+        return draw.factor if draw else _spoken(request).factor
 
     def _left(self, request: Request, share: float) -> Request:
         """A request when only a share of those that wait as it does is left."""

@@ -7,12 +7,14 @@ sample. So a weight that is wrong by a tenth is an error of half a point.
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations, product
 from math import sqrt
 from pathlib import Path
 from random import Random
 from statistics import mean, stdev
 
 import cloudpickle
+import numpy as np
 import pytest
 
 import verifier_ladder as vl
@@ -128,8 +130,8 @@ class Course:
         assert campaign.cancel(step=0, positions=gone).samples == len(gone)
         return gone
 
-    def rewards(self) -> list[float]:
-        rows = self.ledger.recorded("one", "r", 0)
+    def rewards(self, step: int = 0) -> list[float]:
+        rows = self.ledger.recorded("one", "r", step)
         return [rows[position].reward.value or 0.0 for position in sorted(rows)]
 
     def assert_right_in_the_mean(self) -> None:
@@ -251,6 +253,75 @@ def test_where_none_is_left_the_belief_stays_until_they_are_taken_back(course: C
     after = course.rewards()
     expected = [b + 2.0 * (truth(p) - b) if p in drawn else b for p, b in enumerate(before)]
     assert after == pytest.approx(expected)
+    course.assert_replays()
+
+
+@pytest.mark.parametrize("is_certain", [True, False])
+def test_who_is_taken_back_after_several_cancellations_gets_what_is_left_of_its_weight(
+    course: Course, *, is_certain: bool
+) -> None:
+    course.is_certain = is_certain
+    with course.open() as campaign:
+        course.ask(campaign, 40)
+        before, drawn = course.rewards(), course.waiting()
+        first = course.cancel(campaign, 0.5)
+        *second, answered = course.waiting()
+        course.answer(campaign, lambda position: position == answered)
+        assert campaign.cancel(step=0).samples == len(second)
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+    with course.open() as campaign:
+        campaign.cancel(step=0, positions=first)
+        course.answer_all_of(campaign)
+    weight = (1.0 if is_certain else 2.0) * len(drawn) / (len(second) + 1)
+    weights = dict.fromkeys([answered, *second], weight)
+    expected = [b + weights.get(p, 0.0) * (truth(p) - b) for p, b in enumerate(before)]
+    assert course.rewards() == pytest.approx(expected)
+    course.assert_replays()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "tier"),
+    [
+        pytest.param(estimator, tier, marks=() if tier == "world" else pytest.mark.slow)
+        for estimator, tier in product(["unbiased", "auto"], ["simulation", "world"])
+    ],
+)
+def test_weights_are_right_in_the_mean_of_all_ways_to_cancel_and_take_back(
+    course: Course, estimator: Estimation, tier: str
+) -> None:
+    """Each step of three goes one way.
+
+    Two are cancelled one after the other, and taken back. At the top, one of those that wait is
+    answered. One of the others is cancelled, and taken back.
+    """
+    course.is_certain, course.estimator = True, estimator
+    course.between = [middle] if tier == "simulation" else []
+    fewest = 1 if tier == "world" else 0
+    ways = list(product(permutations(range(3), 2), range(fewest, 3)))
+    with course.open() as campaign:
+        if course.between:
+            campaign.pause("simulation")
+        for step in range(len(ways)):
+            campaign.score([f"text-{3 * step + place:04}" for place in range(3)], step=step)
+        if not course.between:
+            campaign.drain("300 s")
+        before = [course.rewards(step) for step in range(len(ways))]
+        for step, (two, _) in enumerate(ways):
+            for place in two:
+                campaign.cancel(step=step, positions=[place])
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        campaign.drain("300 s")
+        course.answer(campaign, lambda number: number % 3 == 0)
+        for step, (_, third) in enumerate(ways):
+            campaign.cancel(step=step, positions=[third])
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        if course.between:
+            campaign.resume("simulation")
+        course.answer_all_of(campaign)
+    truths = [[truth(3 * step + place) for place in range(3)] for step in range(len(ways))]
+    told = np.array([course.rewards(step) for step in range(len(ways))])
+    weights = (told - before) / (np.array(truths) - before)
+    assert weights.mean(axis=0) == pytest.approx([1.0] * 3)
     course.assert_replays()
 
 
