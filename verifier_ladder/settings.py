@@ -5,12 +5,20 @@ Commands and the campaign read them; a value given in code or on the command lin
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, ByteSize, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ByteSize,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+)
 
 from verifier_ladder.errors import ConfigError
 
@@ -29,7 +37,7 @@ def _enough(memory: ByteSize) -> ByteSize:
     return memory
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Every setting, with its default; each is also an environment variable.
 
     The variable is `VLADDER_` and the field's name in capitals: `VLADDER_WORKER_MEMORY=2GiB`.
@@ -39,7 +47,7 @@ class Settings(BaseSettings):
         'mine.db'
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     ledger: str = Field(default="ledger.db", description="Where the ledger lies: a path or a URL.")
     key: Path | None = Field(
@@ -153,13 +161,19 @@ class Settings(BaseSettings):
 
 
 def load_settings() -> Settings:
-    """Read the settings from the environment.
+    """Read the settings from the environment, in whatever case a variable is written.
+
+    An empty variable counts as unset.
 
     Raises:
         ConfigError: If a variable has a value that makes no sense; it names the variable.
     """
+    told = {name.upper(): value for name, value in os.environ.items() if value}
+    known = {name: f"{PREFIX}{name}".upper() for name in Settings.model_fields}
     try:
-        return Settings()
+        return Settings.model_validate(
+            {name: told[variable] for name, variable in known.items() if variable in told}
+        )
     except ValidationError as error:
         lines = [
             f"{PREFIX}{'_'.join(str(p) for p in e['loc'][:1]).upper()}={e['input']!r}: {e['msg']}"

@@ -12,14 +12,16 @@ import functools
 import linecache
 import types
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+K = TypeVar("K")
+V = TypeVar("V")
 Encoded = str | list[Any]
 """What is told of code and data: text, or nested lists of text."""
 _FUTURE: Final = functools.reduce(
@@ -54,6 +56,24 @@ class _File:
     tree: ast.Module
     codes: list[types.CodeType]
 
+    @cached_property
+    def functions(self) -> Mapping[tuple[str, int], list[ast.AST]]:
+        """By name and first line."""
+        return _gathered((_starts(node), node) for node in ast.walk(self.tree))
+
+    @cached_property
+    def classes(self) -> Mapping[str, list[ast.ClassDef]]:
+        """By qualified name."""
+        return _gathered(_classes(self.tree, ""))
+
+
+def _gathered(pairs: Iterable[tuple[K | None, V]]) -> dict[K, list[V]]:
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        if key is not None:
+            found.setdefault(key, []).append(value)
+    return found
+
 
 def node_of(function: types.FunctionType) -> ast.AST | None:
     """Find the part of the source that a function was made of; None if that can't be told."""
@@ -63,14 +83,10 @@ def node_of(function: types.FunctionType) -> ast.AST | None:
         return None
     if not _is_rewritten(function.__globals__) and not any(code == made for made in file.codes):
         return None
-    nodes = [node for node in ast.walk(file.tree) if _starts(node) == _start_of(code)]
+    nodes = file.functions.get((code.co_name, code.co_firstlineno), [])
     if code.co_name == "<lambda>" and len(nodes) > 1:
         nodes = _lambdas_at(nodes, code)
     return nodes[0] if len(nodes) == 1 else None
-
-
-def _start_of(code: types.CodeType) -> tuple[str, int]:
-    return code.co_name, code.co_firstlineno
 
 
 def _starts(node: ast.AST) -> tuple[str, int] | None:
@@ -105,7 +121,7 @@ def class_node(of: type, name: str) -> ast.AST | None:
     file = _file(name)
     if file is None:
         return None
-    nodes = [node for path, node in _classes(file.tree, "") if path == of.__qualname__]
+    nodes = file.classes.get(of.__qualname__, [])
     lines = [f.__code__.co_firstlineno for v in vars(of).values() if (f := inner_function(v))
              and f.__code__.co_filename == name]  # fmt: skip
     if len(nodes) > 1:

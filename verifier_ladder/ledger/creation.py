@@ -6,8 +6,12 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import create_mock_engine
+from sqlalchemy.dialects import sqlite
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.faults import explained
@@ -109,22 +113,33 @@ def _create(path: Path, revision: str) -> None:
     make_private(path)
     engine = make_engine(path)
     try:
-        with engine.connect() as connection, connection.begin():
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            if _exists(connection):  # Another process was faster.
+        with closing(engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute("BEGIN IMMEDIATE")
+            if _exists(cursor):  # Another process was faster.
                 return
-            metadata.create_all(connection, checkfirst=False)
-            for statement in (*guards(), *_stamp(revision)):
-                connection.exec_driver_sql(statement)
+            for statement in (*_tables(), *guards(), *_stamp(revision)):
+                cursor.execute(statement)
+            connection.commit()
     finally:
         engine.dispose()
 
 
-def _exists(connection: Any) -> bool:
-    found = connection.exec_driver_sql(
-        "SELECT 1 FROM sqlite_master WHERE name = ?", (VERSION_TABLE,)
+def _exists(cursor: Any) -> bool:
+    cursor.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (VERSION_TABLE,))
+    return cursor.fetchone() is not None
+
+
+@cache
+def _tables() -> Sequence[str]:
+    """SQL of all tables and indexes: to write it takes longer than to run it."""
+    made: list[str] = []
+    dialect = sqlite.dialect()
+    writer = create_mock_engine(
+        "sqlite://", lambda ddl, *_: made.append(str(ddl.compile(dialect=dialect)))
     )
-    return found.first() is not None
+    metadata.create_all(writer, checkfirst=False)
+    return tuple(made)
 
 
 def _stamp(revision: str) -> Sequence[str]:
