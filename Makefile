@@ -42,7 +42,9 @@ demo-distributed: demo-packages $(VENV)/.stamp-test  ## The same on PostgreSQL, 
 	@$(BIN)/vladder demo --distributed
 
 .PHONY: test
-test: system-deps-install $(VENV)/.stamp-test check  ## Install, check and run the tests
+test: $(BIN)/python  ## Install, check and run the tests
+	@$(MAKE) --no-print-directory --jobs=2 system-deps-install $(VENV)/.stamp-test
+	@$(MAKE) --no-print-directory --jobs=2 check $(VENV)/.stamp-compiled
 	@$(BIN)/python -m pytest -m "not slow" $(SIDE_BY_SIDE) $(PYTEST_FLAGS)
 
 # ---- What a developer runs
@@ -200,4 +202,9 @@ $(BIN)/python:
 
 $(VENV)/.stamp-%: pyproject.toml constraints.txt | $(BIN)/python
 	@$(SETUP) install $(VENV) $*
+	@touch $@
+
+# Tests side by side would each compile all tests, and the libraries that they import.
+$(VENV)/.stamp-compiled: $(VENV)/.stamp-test
+	@$(SETUP) quietly $(BIN)/python -m pytest --collect-only -q
 	@touch $@

@@ -1,5 +1,6 @@
 """What all tests share: example counts, named absences, a browser."""
 
+import gc
 import os
 import shutil
 import signal
@@ -7,12 +8,14 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from typer.main import get_command
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
@@ -50,6 +53,17 @@ settings.load_profile("default-run")
 # A shell without a terminal starts what it runs in the background with Ctrl-C ignored, and the
 # programs that the tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A user's process builds its commands once; to build them for each call takes longer than most.
+pytest.MonkeyPatch().setattr("typer.testing._get_command", cache(get_command))
+
+gc.disable()  # Collecting tests leaves no garbage, and nothing that is collected goes away.
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but never among the tests and the libraries that they loaded."""
+    gc.freeze()
+    gc.enable()
 
 
 def _require(name: str, present: bool, why: str) -> None:  # noqa: FBT001  # Reads as a sentence.

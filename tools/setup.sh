@@ -5,6 +5,7 @@
 #   setup.sh venv DIR                 make a virtual environment
 #   setup.sh install DIR EXTRAS       install this project, editable, with its constraints
 #   setup.sh learner DIR LIBRARY      make an environment with a learner, as its tests ask for it
+#   setup.sh quietly COMMAND...       run a command, and show what it prints if it fails
 #   setup.sh system-list PACKAGE...   print the Debian packages that are not installed yet
 #   setup.sh system-install WHY PACKAGE...
 #                                     install them when root on Debian or Ubuntu, else name them
@@ -111,7 +112,8 @@ case $step in
     venv) make_venv "$1" ;;
     install) install_project "$1" "$2" ;;
     learner) install_learner "$1" "$2" ;;
+    quietly) quietly "$@" ;;
     system-list) missing_packages "$@" | tr ' ' '\n' ;;
     system-install) install_packages "$@" ;;
-    *) die "usage: setup.sh python | venv DIR | install DIR EXTRAS | system-list PACKAGE... | system-install WHY PACKAGE..." ;;
+    *) die "usage: setup.sh python | venv DIR | install DIR EXTRAS | quietly COMMAND... | system-list PACKAGE... | system-install WHY PACKAGE..." ;;
 esac

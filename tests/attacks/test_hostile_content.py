@@ -28,11 +28,12 @@ NEEDS = {
     "tool-calls": "jsonschema_rs",
 }
 LONG = {
-    *SLOW, "code-tests", "code-forecast", "back-test", "ase-relax", "ase-equation-of-state",
+    *SLOW, "ase-relax", "ase-equation-of-state", "back-test", "code-forecast", "code-functions",
+    "code-performance", "code-properties", "code-stdio", "code-tests",
 }  # fmt: skip
-"""Those that take long here. The kit of `code-tests`, which runs a task of one test eight times,
-tries hostile content as well. Programs that forecast and trade are run as `code-functions` runs
-its own. Before it computes, `ase-energy` does what the others of ASE do."""
+"""Those that take long here. All read programs alike, and their kits try hostile content as well:
+that of `code-functions` all of it. Before it computes, `ase-energy` does what the others of ASE
+do."""
 SAMPLES = {"molecule": "c1ccccc1"}
 OF_KIND = {"molecule": "rdkit", "crystal": "spglib"}
 

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow  # `make check` looks at the file as strictly, with the settings of this project.
 def test_typed_code_that_uses_the_interface_is_accepted(tmp_path: Path) -> None:
     """`api.py` also holds mistakes; one that mypy would not notice fails here."""
     tree = tmp_path / "tree"

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import verifier_ladder as vl
 from verifier_ladder.testing.answerkey import Judge, Twin
+from verifier_ladder.testing.hostile import HOSTILE
 from verifier_ladder.tiers.fast import testcode
 from verifier_ladder.tiers.fast.codetests import CodeTests, _drawn, _Ended, _verdict
 from verifier_ladder.tiers.fast.programs import program_in
@@ -125,6 +126,7 @@ def compiles(text: str, task: Mapping[str, Any]) -> bool:
 class TestCodeTests(CodeTestCase):
     whole = CodeTests()
     every = 4
+    hostile = HOSTILE[::5]  # Programs are read as by its neighbours, which are tried with all.
     mutated = MUTATED
     mutants: Mapping[str, Any] = {"count": 24, "equivalent": EQUIVALENT}
     twins: Mapping[str, Judge] = {

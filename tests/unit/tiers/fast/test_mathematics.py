@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -38,12 +39,19 @@ def judged(said: str, answer: object, **task: Any) -> Verdict:
     return VERIFIER.judge([Candidate("mathematics", content, {"answer": answer, **task})])[0]
 
 
+@cache
+def gold(answer: str) -> list[Any]:
+    from math_verify import parse
+
+    return list(parse(f"\\boxed{{{answer}}}", parsing_timeout=None))
+
+
 def math_verify(content: str, task: Mapping[str, Any]) -> bool:
     """The usual library, plainly called."""
     from math_verify import parse, verify
 
-    gold = parse(f"\\boxed{{{task['answer']}}}", parsing_timeout=None)
-    return bool(verify(gold, parse(content, parsing_timeout=None), timeout_seconds=None))
+    said = parse(content, parsing_timeout=None)
+    return bool(verify(gold(str(task["answer"])), said, timeout_seconds=None))
 
 
 def boxed(content: str) -> str:
