@@ -174,6 +174,12 @@ def prove(
         Path | None,
         typer.Option("--since", help="Prove growth since a saved checkpoint instead."),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint", help="Prove it under a saved checkpoint, not under the newest one."
+        ),
+    ] = None,
     reveal: Revealed = None,
     out: Annotated[Path | None, typer.Option("--out", help=_OUT)] = None,
 ) -> None:
@@ -188,6 +194,7 @@ def prove(
     from verifier_ladder.ledger.sealing import chosen
 
     older = None if since is None else saved_checkpoint(since)
+    under = None if checkpoint is None else saved_checkpoint(checkpoint)
     names = chosen(reveal or [])
     with signed_log(ledger) as log:
         try:
@@ -196,7 +203,7 @@ def prove(
             else:
                 records = [_record(text) for text in record or []]
                 records += find_records(log, entry, check=check, position=position)
-                made = prove(log, entry, records, reveal=names)
+                made = prove(log, entry, records, reveal=names, under=under)
         except RejectedError as error:
             output.say(str(error))
             raise typer.Exit(output.Exit.FAILED) from None
@@ -232,8 +239,8 @@ def checkpoint(
         keys = [str(key) for key in log.signers()]
     if as_json:
         output.print_json({
-            "origin": found.origin, "size": found.size, "root": found.root, "note": signed,
-            "keys": keys,
+            "origin": found.origin, "size": found.size, "root": found.root,
+            "time": found.time, "note": signed, "keys": keys,
         })  # fmt: skip
         return
     write_out(signed, out)

@@ -118,8 +118,8 @@ def seal(
         keys = [str(key) for key in store.signers()]
     until = shown(times[0]) if times else None
     facts = {
-        "cases": len(times), "until": until, "size": found.size, "root": found.root, "note": note,
-        "keys": keys,
+        "cases": len(times), "until": until, "size": found.size, "root": found.root,
+        "time": found.time, "note": note, "keys": keys,
     }  # fmt: skip
     if as_json:
         output.print_json(facts)
@@ -127,8 +127,8 @@ def seal(
         write_out(note, out)
         cases = "1 open case" if len(times) == 1 else f"{len(times):,} open cases"
         output.say(
-            f"{cases} sealed by this checkpoint; publish it before {until}, where the owner of "
-            "the ledger can't change it"
+            f"{cases} sealed by this checkpoint, whose last entry is of {found.time}; publish it "
+            f"before {until}, where the owner of the ledger can't change it"
         )
     else:
         output.say("no open case takes samples until a time that is still to come")

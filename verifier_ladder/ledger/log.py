@@ -24,6 +24,7 @@ from verifier_ladder.ledger.offline import (
     check_growth,
     open_checkpoint,
     read_checkpoint,
+    time_text,
 )
 from verifier_ladder.ledger.records import Block, Entry
 from verifier_ladder.ledger.signed import Signed, Tree
@@ -95,6 +96,8 @@ class Ahead(NamedTuple):
     frontier: Frontier
     """The frontier behind the entries that come next."""
     entries: Sequence[int]
+    time: str
+    """When the last of them was recorded."""
     tiles: Sequence[tuple[Tile, bytes]]
     is_clear: bool
     """Whether nothing stands where they get their places."""
@@ -240,7 +243,7 @@ class SqlLog(Store):
         end, frontier = ahead.end, ahead.frontier
         signer = Signer.at(place.path, ahead.origin)
         last = Tree(frontier.size, frontier.root())
-        note = signer.sign(Checkpoint(ahead.origin, *last))
+        note = signer.sign(Checkpoint(ahead.origin, *last, ahead.time))
         return Growth(
             noted, ahead.origin, signer.key, end.tree, last, ahead.entries, ahead.tiles, note,
             b"".join(frontier.roots),
@@ -273,7 +276,7 @@ class SqlLog(Store):
             guard = _guard(connection, place, noted, self.url)
             is_clear = not _strays(connection, guard.end.size)
             found = connection.exec_driver_sql(
-                "SELECT id, leaf FROM entry WHERE id > "
+                "SELECT id, leaf, recorded_at FROM entry WHERE id > "
                 "(SELECT coalesce(max(entry_id), 0) FROM leaf WHERE idx = ?) AND id <= ? "
                 "ORDER BY id LIMIT ?",
                 (guard.end.size - 1, settled, max(AT_ONCE, guard.missing)),
@@ -282,12 +285,13 @@ class SqlLog(Store):
             first = end.size - end.size % WIDTH
             edge = Edge(Frontier(end.size, end.roots), _leaf_hashes(connection, first, end.size))
         full: list[tuple[Tile, bytes]] = []
-        for _, leaf in found:
+        for _, leaf, _ in found:
             full += edge.append(leaf)
             guard.step(edge.frontier)
         guard.finish()
-        entries = [int(entry) for entry, _ in found]
-        return Ahead(origin, end, edge.frontier, entries, full, is_clear)
+        entries = [int(entry) for entry, *_ in found]
+        time = time_text(found[-1][2]) if found else ""
+        return Ahead(origin, end, edge.frontier, entries, time, full, is_clear)
 
     def _clear(self, place: KeyPlace, noted: Signed | None) -> None:
         """Remove rows of the log behind its end, which nobody has signed for.

@@ -28,6 +28,7 @@ import json
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -44,6 +45,7 @@ SALT = 16
 """Bytes of a salt. Of no other length: its end could be told for the value's beginning."""
 _SIZE = 32
 _ED25519 = b"\x01"
+_TIME = "time "
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 
 
@@ -215,10 +217,26 @@ class Checkpoint(NamedTuple):
     origin: str
     size: int
     root: bytes
+    time: str = ""
+    """When its last entry was recorded, as `time_text` writes it; "" where nobody has said."""
 
     def text(self) -> str:
-        """What is signed."""
-        return f"{self.origin}\n{self.size}\n{b64encode(self.root).decode()}\n"
+        """What is signed; the time is an extension line, as tlog-checkpoint allows."""
+        told = f"{_TIME}{self.time}\n" if self.time else ""
+        return f"{self.origin}\n{self.size}\n{b64encode(self.root).decode()}\n{told}"
+
+
+def time_text(seconds: Any) -> str:
+    """A time as checkpoints tell it, in UTC; "" for what is none.
+
+    Example:
+        >>> time_text(0.25)
+        '1970-01-01T00:00:00.250000+00:00'
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+    except (TypeError, ValueError, OverflowError, OSError):  # SQLite keeps values of any type.
+        return ""
 
 
 def note(text: str, key: Key, signature: bytes) -> str:
@@ -234,8 +252,9 @@ def read_checkpoint(signed: str) -> Checkpoint:
     """
     try:
         text, _, _ = signed.rpartition("\n\n")
-        origin, size, root, *_ = text.split("\n")
-        found = Checkpoint(origin, int(size), b64decode(root, validate=True))
+        origin, size, root, *more = text.split("\n")
+        time = next((line.removeprefix(_TIME) for line in more if line.startswith(_TIME)), "")
+        found = Checkpoint(origin, int(size), b64decode(root, validate=True), time)
     except (AttributeError, TypeError, ValueError):  # SQLite keeps values of any type.
         raise RejectedError("this is no checkpoint") from None
     whole = signed.endswith("\n")
@@ -719,6 +738,8 @@ def _told(path: Path, given: str | None, saved: Path | None) -> list[str]:
         lines = [json.dumps(found.head)] if found.head else []
         lines += [json.dumps(record) for record in found.records]
     trust = "as asked" if key else "the key that lies beside it; compare it with a published one"
+    until = f", the last of {checkpoint.time}" if checkpoint.time else ""
+    lines.append(f"checkpoint of {checkpoint.size} entries{until}")
     return [*lines, f"log {checkpoint.origin}, signed by {signer} ({trust})", "OK"]
 
 

@@ -41,7 +41,12 @@ Sections are candidates, verdicts, samples, rewards, and for each round `decisio
 
 
 def prove(
-    log: SqlLog, entry: int, records: Sequence[Record] = (), *, reveal: Collection[str] = ()
+    log: SqlLog,
+    entry: int,
+    records: Sequence[Record] = (),
+    *,
+    reveal: Collection[str] = (),
+    under: str | None = None,
 ) -> dict[str, Any]:
     """Prove that an entry, or some of its records, stand in the log.
 
@@ -50,18 +55,29 @@ def prove(
         entry: Id of the entry.
         records: Those to show; the whole entry if there are none.
         reveal: Which sealed values of them to show, from `sealing.NAMES`.
+        under: A checkpoint that was published; the newest one if left out.
 
     Returns:
         JSON values, for `offline.check_proof` and the stand-alone verifier.
 
     Raises:
-        ConfigError: If there is no such entry or record.
-        RejectedError: If the entry, or what opens its sealed values, was changed.
+        ConfigError: If there is no such entry or record, or it came after that checkpoint.
+        RejectedError: If the entry, or what opens its sealed values, was changed; or if the log
+            is not a sequel of that checkpoint.
     """
-    signed, (_, size, _) = log.signed()
+    signed, newest = log.signed()
     place = log.place(entry)
-    if place is None or place >= size:
+    if place is None or place >= newest.size:
         raise ConfigError(f"the ledger has no entry {entry}; `vladder ledger ls` lists them")
+    size = newest.size
+    if under is not None:
+        prove_growth(log, under)
+        signed, size = under, read_checkpoint(under).size
+        if place >= size:
+            raise ConfigError(
+                f"entry {entry} stands at place {place} of the log, and the checkpoint covers "
+                f"{size}: it came later"
+            )
     (leaf,) = log.leaves(after=place - 1, until=place + 1)
     proof = {
         "format": PROOF, "checkpoint": signed, "key": str(_signer(log, signed)), "index": place,

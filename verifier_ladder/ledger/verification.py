@@ -19,6 +19,7 @@ from verifier_ladder.ledger.offline import (
     open_checkpoint,
     read_checkpoint,
     root_of,
+    time_text,
 )
 from verifier_ladder.ledger.tiles import Tile
 from verifier_ladder.ledger.values import unpack
@@ -141,6 +142,7 @@ class Walk:
         self.frontier = Frontier()
         self.last = 0
         """The last entry that has come."""
+        self._time = ""
         self._found = found
         self._saved = list(saved)
         self._waiting: Frontier | None = None
@@ -156,6 +158,7 @@ class Walk:
         if row.id <= self.last:
             self._found.add(f"entry {row.id} stands in the log behind entry {self.last}")
         self.last = max(self.last, row.id)
+        self._time = time_text(row.recorded_at)
         hashed = check_row(row, self._found)
         self.frontier.append(hashed)
         self._leaves.append(hashed)
@@ -222,6 +225,8 @@ class Walk:
             if not self._differs:
                 found.add(f"checkpoint {size}: the entries before it are not those signed for")
             self._differs = True
+        elif signed.time not in {"", self._time}:
+            found.add(f"checkpoint {size}: its last entry was not recorded at {signed.time}")
         elif frontier != b"".join(self.frontier.roots):
             found.add(f"checkpoint {size}: its frontier was changed")
 

@@ -19,6 +19,7 @@ from psycopg.errors import UniqueViolation
 import verifier_ladder as vl
 from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.errors import CandidateError
+from verifier_ladder.ledger import log
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.offline import Checkpoint, check_proof, open_checkpoint, root_of
 from verifier_ladder.ledger.opening import open_evidence
@@ -856,6 +857,19 @@ def test_a_checkpoint_forged_for_another_log_is_not_gone_on_from(copy: Path) -> 
         assert (size < signed.size, key) == (True, honest[0])
     (problem,) = verified(copy).problems
     assert "has signed nothing here" in problem
+
+
+@pytest.mark.parametrize(("told", "is_found"), [("2020-01-01T00:00:00+00:00", 1), ("", 0)])
+def test_a_checkpoint_has_the_time_of_its_last_entry_or_none_as_in_older_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, is_found: int
+) -> None:
+    with monkeypatch.context() as patch, opened(str(tmp_path / "ledger.db")) as ledger:
+        patch.setattr(log, "time_text", lambda _: told)
+        ledger.append(score_block(["a"]))
+        assert ledger.sequence()
+
+    problems = verified(tmp_path / "ledger.db").problems
+    assert is_found == len(problems) == sum("was not recorded at" in p for p in problems)
 
 
 def test_every_table_is_compared_or_said_not_to_be() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from verifier_ladder.ledger import open_ledger
-from verifier_ladder.ledger.offline import main
+from verifier_ladder.ledger.offline import main, read_checkpoint, time_text
 from verifier_ladder.testing.records import score_block
 
 VERDICT = {"accept": "PASSED", "reject": "FAILED"}
@@ -119,6 +119,46 @@ def test_a_checkpoint_is_printed_with_its_key(run: Any, ledger: Path) -> None:
     assert told["note"] == done.stdout
     assert told["note"].startswith(f"{told['origin']}\n{told['size']}\n")
     assert f"signed by {told['keys'][0]}" in done.stderr
+
+
+def test_a_checkpoint_tells_when_its_last_entry_was_recorded(run: Any, ledger: Path) -> None:
+    told = json.loads(run("ledger", "checkpoint", "--json", "--ledger", ledger).stdout)
+    with open_ledger(ledger) as store:
+        (*_, last) = store.entries()
+
+    assert time_text(last.recorded_at) == told["time"]
+    assert f"\ntime {told['time']}\n" in told["note"]
+
+
+def test_an_entry_is_proven_under_the_checkpoint_that_was_published(
+    run: Any, ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published, proof = tmp_path / "published.txt", tmp_path / "proof.json"
+    run("ledger", "checkpoint", "--out", published, "--ledger", ledger)
+    with open_ledger(ledger) as store:
+        early = max(entry.id for entry in store.entries())
+        late = store.append(score_block(["b"], step=1))
+    under = ["--checkpoint", published, "--ledger", ledger]
+
+    done = run("ledger", "prove", early, "--out", proof, *under)
+    refused = run("ledger", "prove", late, *under)
+    assert (0, 2) == (done.exit_code, refused.exit_code), done.stderr
+    assert "it came later" in " ".join(refused.stderr.split())
+    assert published.read_text() == json.loads(proof.read_text())["checkpoint"]
+    assert 0 == main([str(proof)])
+    time = read_checkpoint(published.read_text()).time
+    assert f"checkpoint of {early} entries, the last of {time}" in capsys.readouterr().out
+
+
+def test_nothing_is_proven_under_a_checkpoint_of_another_log(
+    run: Any, ledger: Path, tmp_path: Path
+) -> None:
+    published = tmp_path / "published.txt"
+    with open_ledger(tmp_path / "other.db") as store:
+        store.append(score_block(["a"]))
+    run("ledger", "checkpoint", "--out", published, "--ledger", tmp_path / "other.db")
+
+    assert 1 == run("ledger", "prove", 1, "--checkpoint", published, "--ledger", ledger).exit_code
 
 
 def test_a_proof_is_checked_by_the_verifier_alone(run: Any, ledger: Path, tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from verifier_ladder.ledger.offline import (
     leaf_hash,
     open_checkpoint,
     read_checkpoint,
+    time_text,
 )
 from verifier_ladder.ledger.signer import Signer, key_file, new_origin
 
-CHECKPOINT = Checkpoint("example/log", 7, leaf_hash(b"root"))
+CHECKPOINT = Checkpoint("example/log", 7, leaf_hash(b"root"), time_text(1772469000.5))
 OF_THE_SPECIFICATION = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
 """A key from the documentation of Go's package `note`, which the specification follows."""
 
@@ -76,6 +77,13 @@ def test_a_signed_checkpoint_is_read_back(signer: Signer) -> None:
     assert (CHECKPOINT, signer.key) == open_checkpoint(signed, [signer.key])
     assert signed.startswith("example/log\n7\n")
     assert CHECKPOINT == read_checkpoint(signed)
+
+
+def test_a_checkpoint_without_a_time_is_one_of_an_older_version(signer: Signer) -> None:
+    signed = signer.sign(CHECKPOINT._replace(time=""))
+
+    assert 3 == signed.partition("\n\n")[0].count("\n") + 1
+    assert CHECKPOINT._replace(time="") == open_checkpoint(signed, [signer.key])[0]
 
 
 def test_keys_are_written_as_the_specification_says() -> None:
