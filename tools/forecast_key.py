@@ -15,10 +15,14 @@ from bisect import bisect_left
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
-from math import erf, sqrt
+from fractions import Fraction
+from math import erf, prod, sqrt
 from typing import Any
 
 from keywriter import FOLDER, NO, UNKNOWN, YES, Key, write
+from order_key import MERGER, REVISED, SPLIT, price_at
+from order_key import ROWS as PRICES
+from order_key import SERIES as PRICED
 
 SERIES = "example-series"
 PATH = FOLDER.parent / "world" / f"{SERIES}.csv"
@@ -31,6 +35,7 @@ GAP = 19
 KNOWN = [place for place in range(len(ROWS)) if place not in {HALT, GAP}]
 TIMES = [datetime.fromisoformat(time) for time, _ in ROWS]
 DISTANCE = "closed form: a distance"
+UNITS = "closed form: a distance in units of another time"
 INTEGRAL = "closed form: the integral, by Simpson's rule"
 
 
@@ -227,9 +232,63 @@ def _said(mean: Decimal, deviation: Decimal, n: int) -> tuple[str, str, str]:
     )[n % 8]  # fmt: skip
 
 
+def splits(key: Key) -> None:
+    """Forecasts of a price, in units of a time before one unit became two, or half a one."""
+    for n, (since, at) in enumerate((
+        (SPLIT - 1, SPLIT), (SPLIT, SPLIT), (SPLIT - 1, SPLIT + 2), (SPLIT + 1, SPLIT + 3),
+        (3, SPLIT - 1), (5, REVISED), (MERGER - 1, MERGER), (MERGER, MERGER + 1),
+        (SPLIT + 1, MERGER + 1), (0, MERGER + 2),
+    )):  # fmt: skip
+        time, value = PRICES[at][0], price_at(at)
+        whole = value * prod(split for _, _, split in PRICES[since + 1 : at + 1])
+        said = whole + Fraction((-5, 0, 3)[n % 3], 2)
+        away = float(abs(said - whole))
+        given = task(time, PRICED, as_of=PRICES[since][0])
+        key.add(
+            f"{float(said)}", given, YES, "units of a time before", UNITS, score=within(away, 1e-9)
+        )
+        key.add(
+            f"{float(said)} each",
+            given,
+            NO,
+            "units of a time before; one edit away: a word",
+            UNITS,
+        )
+    time, value = PRICES[SPLIT + 2][0], price_at(SPLIT + 2)
+    away = float(abs(100 - value))
+    key.add(
+        "100",
+        task(time, PRICED),
+        YES,
+        "of no time: as it is told",
+        UNITS,
+        score=within(away, 1e-9),
+    )
+    moment_before = datetime.fromisoformat(PRICES[SPLIT][0]).timestamp() - 1
+    key.add(
+        "101", task(time, PRICED, as_of=moment_before), YES, "a second before the split", UNITS,
+        score=within(float(abs(101 - 2 * value)), 1e-9),
+    )  # fmt: skip
+    for since, why in (
+        ("noon", "words for a time"), (True, "a truth value for a time"),
+        ("2026-02-16T16:00:00", "a time without a zone"), (moved(time, seconds=1), "after it"),
+    ):  # fmt: skip
+        given = task(time, PRICED, as_of=since)
+        key.add("100", given, UNKNOWN, f"units of {why}", "convention", reason="as_of")
+        del given["«case»"]
+        key.add(
+            "100",
+            given,
+            UNKNOWN,
+            f"units of {why}, before it is known",
+            "convention",
+            reason="as_of",
+        )
+
+
 def numeric_forecast(key: Key) -> None:
     """The whole key."""
-    for part in (points, times, distributions, wrong, unknown, hostile, drawn):
+    for part in (points, times, distributions, wrong, unknown, hostile, drawn, splits):
         part(key)
 
 

@@ -11,6 +11,7 @@ from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case, question_of, times_of
+from verifier_ladder.corrections import corrections
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
@@ -226,6 +227,22 @@ class CampaignTruth(CampaignRecord):
         """
         key = _key(case)
         return bool(self._call(methodcaller("supersede", key, value, source, why)))
+
+    def resettle(self) -> int:
+        """Settle cases anew that feeds tell otherwise of by now; their rewards are revised.
+
+        A feed may revise what it has told, or tell of a split later. Every settled case is looked
+        at once more, here and not in a worker; where the outcome or the score differs, the new
+        answer supersedes. What people have said stands.
+
+        Returns:
+            How many cases come out otherwise.
+        """
+        found = list(corrections(self.ledger, self.name, self.ladder))
+        why = "its feed tells otherwise by now"
+        for check, verdict in found:
+            self._call(methodcaller("supersede", check.check_key, verdict, "feed", why))
+        return len(found)
 
     # -- warm start ----------------------------------------------------------------------------
 

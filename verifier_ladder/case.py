@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOG = ContainedLog("verifier_ladder")
 LATEST: Final = 1e11
 """Seconds since 1970: what lies beyond was meant in milliseconds."""
-SOONEST, LONGEST = 60.0, 86400.0
+SOONEST, LONGEST = 1.0, 86400.0
 """Seconds until a case that could not be settled yet is asked about again."""
 SETTLED: Final = "valid_until"
 """Evidence of a verdict that settles a case: it holds for no sample that came at this time or
@@ -283,11 +283,11 @@ def shown(at: float) -> str:
 def ask_at(settles_at: float, now: float) -> float:
     """When an open case is asked about next: at its settlement time, then ever more rarely.
 
-    Each pause is as long as all the time since then: at least a minute, at most a day.
+    Each pause is as long as all the time since then: at least a second, at most a day.
 
     Example:
         >>> ask_at(1000.0, now=10.0), ask_at(1000.0, now=1000.0), ask_at(1000.0, now=4600.0)
-        (1000.0, 1060.0, 8200.0)
+        (1000.0, 1001.0, 8200.0)
     """
     if now < settles_at:
         return settles_at

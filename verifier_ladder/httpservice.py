@@ -103,6 +103,18 @@ class HttpService:
         vars(self).update(state)
         self._begin()
 
+    async def get(self, path: str = "", within: float | None = None) -> Reply:
+        """Ask for what is there, and give whatever the service answers.
+
+        Args:
+            path: Follows the address.
+            within: Seconds that an answer may take; `timeout` if left out.
+
+        Raises:
+            ToolError: As `post`.
+        """
+        return await self._ask("GET", None, path, within)
+
     async def post(self, body: bytes, path: str = "", within: float | None = None) -> Reply:
         """Post JSON, and give whatever the service answers.
 
@@ -115,16 +127,22 @@ class HttpService:
             ToolError: If the service can't be reached, is silent for too long, or answers with
                 more than 16 MiB or packed; or if a header's variable is not set or no header.
         """
+        return await self._ask("POST", body, path, within)
+
+    async def _ask(
+        self, method: str, body: bytes | None, path: str, within: float | None
+    ) -> Reply:
         httpx, limit = _httpx(), self.timeout if within is None else within
         headers = {
-            "Content-Type": "application/json", "Accept-Encoding": "identity",
+            **({} if body is None else {"Content-Type": "application/json"}),
+            "Accept-Encoding": "identity",
             **{name: self._filled(value) for name, value in self.headers.items()},
-        }  # fmt: skip
+        }
         left, pause = limit, _FIRST_PAUSE
         for attempt in range(self.retries + 1):
             try:
                 async with asyncio.timeout(limit):
-                    reply, wanted = await self._once(body, path, headers)
+                    reply, wanted = await self._once(method, body, path, headers)
             except TimeoutError:
                 raise ToolError(
                     f"{self.url} could not be asked: no answer in {limit:g} s"
@@ -170,11 +188,11 @@ class HttpService:
             raise ToolError(f"{self.url} answered {shown!r}, not JSON") from None
 
     async def _once(
-        self, body: bytes, path: str, headers: Mapping[str, str]
+        self, method: str, body: bytes | None, path: str, headers: Mapping[str, str]
     ) -> tuple[Reply, float | None]:
         client = self._connected()
         async with client.stream(
-            "POST", self.url + path, content=body, headers=headers
+            method, self.url + path, content=body, headers=headers
         ) as response:
             packing = response.headers.get("Content-Encoding", "").lower()
             if packing not in {"", "identity"} and response.status_code not in _BUSY:

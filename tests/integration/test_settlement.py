@@ -39,7 +39,7 @@ def test_a_feed_that_says_nothing_or_fails_is_asked_again_ever_more_rarely(world
             pauses.append(check.not_before - ledger.clock())
             notes.append(check.note)
     passed = time.time() - (world.horizon - DAY)
-    assert [60, 3600, DAY] == pytest.approx(pauses, abs=passed)
+    assert [1, 3600, DAY] == pytest.approx(pauses, abs=passed)
     assert "not settled yet" in notes[0]
     assert "a feed that is broken" in notes[1]
 
@@ -96,6 +96,36 @@ def test_a_person_may_answer_before_the_horizon(world: World) -> None:
     world.ahead = 2 * DAY
 
     assert [-2.0] == world.settled()
+
+
+def test_what_a_feed_tells_otherwise_later_supersedes_the_settlement(world: World) -> None:
+    with world.campaign() as campaign:
+        campaign.score(world.samples("3", "5"), deadline=0)
+        assert campaign.drain(300)
+    world.feed.write_text("4")
+    world.ahead = DAY + 1
+    assert [-1.0, -1.0] == world.settled()
+    with world.campaign() as campaign:
+        (late,) = campaign.score(world.samples("3", step=1), deadline=300)
+        told = []
+        for said in ("4", "7", "7", "", "crash"):
+            world.feed.write_text(said)
+            told.append(campaign.resettle())
+        assert campaign.drain(300)
+        (kept,) = campaign.score(world.samples("3", step=1), deadline=300)
+
+    assert [0, 2, 0, 0, 0] == told
+    assert [-4.0, -2.0] == world.settled()
+    assert (0.0, 0.0) == (late.value, kept.value)
+
+
+def test_what_a_person_has_said_is_not_settled_anew(world: World) -> None:
+    with world.campaign() as campaign:
+        campaign.score(world.samples("3"), deadline=0)
+        assert campaign.drain(300)
+        assert campaign.answer(campaign.cases()[0], -2.0, source="the exchange")
+        world.feed.write_text("4")
+        assert 0 == campaign.resettle()
 
 
 def test_a_task_without_a_time_is_nobodys_fault(world: World) -> None:

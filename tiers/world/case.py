@@ -181,7 +181,7 @@ class WorldVerifier(SingleVerifier):
 
         A `CandidateError` rejects and a `TaskError` abstains, as everywhere. Whatever else it
         raises is no answer: the case stays open, and is asked about again, after as long as has
-        passed since the settlement time, a minute at least and a day at most. A case is opened
+        passed since the settlement time, a second at least and a day at most. A case is opened
         only where `look_up` knows nothing, so that is the place to refuse what is no forecast.
 
         Args:

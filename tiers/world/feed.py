@@ -6,15 +6,23 @@ import csv
 import hashlib
 import io
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from http import HTTPStatus
+from importlib.resources import files
+from math import inf, prod
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from time import monotonic
+from typing import Any, ClassVar, Final, NamedTuple
 
+from verifier_ladder.asynchronous import wait_for
 from verifier_ladder.case import moment, shown
+from verifier_ladder.environment import declared
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.httpservice import HttpService, variables_in
 from verifier_ladder.text import decimal
 from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.tiers.world.case import WorldVerifier
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
 """Bytes of a table."""
@@ -60,8 +68,8 @@ class Series(NamedTuple):
         return prod(told.split for told in self.rows if after < told.time <= until)
 
 
-class FileFeed:
-    """Series in the files of a folder: `NAME.csv` with the columns time and value, in order.
+class Feed(ABC):
+    """**Abstract:** series as tables with the columns time and value, in order.
 
     Times are seconds since 1970, or ISO 8601 with a zone. A value may be empty: nothing was told
     at that time, as when trading is halted. Three more columns may be there:
@@ -73,18 +81,41 @@ class FileFeed:
     - `split`: how many units one unit became at that time; empty for one.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Name the folder; files are read when they are asked for."""
-        self.folder = folder
-        self._last: Series | None = None
-        """What was read last: many cases are settled by one table."""
+    must_have: ClassVar[tuple[str, ...]] = ()
+    """Columns that may not be left out."""
+    _last: Series | None = None
+    """What was read last: many cases are settled by one table."""
+
+    @abstractmethod
+    def _table(self, series: str) -> tuple[str, bytes]:
+        """What messages call a table, and its bytes.
+
+        Raises:
+            ToolError: If it can't be read.
+        """
 
     def read(self, series: str) -> Series:
         """A series as its table tells it now.
 
         Raises:
-            ToolError: If the file can't be read, or a row makes no sense.
+            ToolError: If it can't be read, or a row makes no sense.
         """
+        name, data = self._table(series)
+        digest = hashlib.sha256(data).hexdigest()
+        if self._last is None or self._last.sha256 != digest:
+            newest = {told.time: told for told in _rows(name, data, self.must_have)}
+            self._last = Series([newest[time] for time in sorted(newest)], digest)
+        return self._last
+
+
+class FileFeed(Feed):
+    """Series in the files of a folder: `NAME.csv`."""
+
+    def __init__(self, folder: Path) -> None:
+        """Name the folder; files are read when they are asked for."""
+        self.folder = folder
+
+    def _table(self, series: str) -> tuple[str, bytes]:
         path = self.folder / f"{series}.csv"
         try:
             with path.open("rb") as stream:
@@ -93,31 +124,96 @@ class FileFeed:
             raise ToolError(f"the feed {path} can't be read: {error.strerror}") from None
         if len(data) > LARGEST_FILE:
             raise ToolError(f"the feed {path} has more than {LARGEST_FILE} bytes; cut it")
-        digest = hashlib.sha256(data).hexdigest()
-        if self._last is None or self._last.sha256 != digest:
-            newest = {told.time: told for told in _rows(path, data)}
-            self._last = Series([newest[time] for time in sorted(newest)], digest)
-        return self._last
+        return str(path), data
 
 
-def _rows(path: Path, data: bytes) -> Iterator[Told]:
+class HttpFeed(Feed):
+    """Series that a service gives: `ADDRESS/NAME.csv`.
+
+    Each row must say when it was published and in which vintage, for nobody here has seen it come.
+    A table that was got a second ago is not asked for again.
+    """
+
+    must_have = ("published", "vintage")
+    FRESH = 1.0
+    """Seconds for which a table is not asked for again."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        """Name the service; it is asked when a series is.
+
+        Raises:
+            ConfigError: If the address is not HTTP, or a header is no plain text.
+        """
+        # A case is asked about again anyhow: all of this takes less than its verifier may.
+        self.service = HttpService(url.rstrip("/"), headers=headers, timeout=8.0, retries=1)
+        self._got: dict[str, tuple[float, bytes]] = {}
+
+    def _table(self, series: str) -> tuple[str, bytes]:
+        name, (at, data) = f"{self.service.url}/{series}.csv", self._got.get(series, (-inf, b""))
+        if monotonic() - at > self.FRESH:
+            reply = wait_for(self.service.get(f"/{series}.csv"))
+            if reply.status != HTTPStatus.OK:
+                raise ToolError(f"the feed {name} answered with status {reply.status}")
+            data = reply.body
+            self._got = {series: (monotonic(), data)}
+        return name, data
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without what was got: another machine's seconds are not this one's."""
+        return {**vars(self), "_got": {}}
+
+
+class FedVerifier(WorldVerifier):
+    """**Abstract:** settles by a feed of series, in files or over HTTP."""
+
+    def fed_by(self, folder: str, url: str, headers: Mapping[str, str] | None) -> dict[str, str]:
+        """Take the feed that its settings name, and what that needs; gives those that count.
+
+        Raises:
+            ConfigError: If there can be no such feed.
+        """
+        self.feed = feed_of(folder, url, headers)
+        self.network = bool(url)
+        names = variables_in(headers or {})
+        self.secrets = (*declared(self.name, "secrets", self.secrets), *names)
+        return {"url": url} if url else {"folder": folder}
+
+
+def feed_of(folder: str, url: str, headers: Mapping[str, str] | None) -> Feed:
+    """The feed that a verifier's settings name; without any, the examples of the package.
+
+    Raises:
+        ConfigError: If they name two, or give headers for files.
+    """
+    if folder and url:
+        raise ConfigError(f"folder={folder!r}, url={url!r}: give one place of the tables")
+    if url:
+        return HttpFeed(url, headers)
+    if headers:
+        raise ConfigError("headers are for a feed over HTTP: give url too, or leave them out")
+    return FileFeed(Path(folder or str(files("verifier_ladder.tiers.world"))))
+
+
+def _rows(name: str, data: bytes, must_have: Sequence[str]) -> Iterator[Told]:
     """The rows of a table, one by one.
 
     Raises:
-        ToolError: If a row makes no sense, or comes before the one above it.
+        ToolError: If a row makes no sense, comes before the one above it, or lacks a column.
     """
     text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
     reader = csv.DictReader(text, strict=True)
     last = None
     try:
         for row in reader:
-            last = _told(row, last)
+            last = _told(row, last, must_have)
             yield last
     except (ConfigError, csv.Error) as error:
-        raise ToolError(f"the feed {path}, line {reader.line_num}: {error}") from None
+        raise ToolError(f"the feed {name}, line {reader.line_num}: {error}") from None
 
 
-def _told(row: dict[str, Any], last: Told | None) -> Told:
+def _told(row: dict[str, Any], last: Told | None, must_have: Sequence[str]) -> Told:
+    if lacking := [column for column in must_have if not row.get(column)]:
+        raise ConfigError(f"it must say {' and '.join(lacking)}")
     time, value = row.get("time"), row.get("value")
     if not isinstance(time, str) or not isinstance(value, str):
         raise ConfigError("it needs the columns time and value")

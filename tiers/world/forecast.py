@@ -14,20 +14,18 @@ with the sign turned).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from importlib.resources import files
+from collections.abc import Mapping, Sequence
 from math import erf, exp, isfinite, pi, sqrt
-from pathlib import Path
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.case import Case, shown
+from verifier_ladder.case import Case, moment, shown
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
 from verifier_ladder.tiers.fast.numeric import number
-from verifier_ladder.tiers.world.case import WorldVerifier
-from verifier_ladder.tiers.world.feed import FileFeed, series_of
+from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.tiers.world.feed import FedVerifier, Feed, series_of
 from verifier_ladder.verdict import Verdict
 
 HOW = "Write one number, or mean ± standard deviation, alone between <answer> and </answer>."
@@ -71,12 +69,15 @@ class Normal(NamedTuple):
         return NormalDist(self.mean, self.deviation).inv_cdf(level)
 
 
-class NumericForecast(WorldVerifier):
+class NumericForecast(FedVerifier):
     """Scores a forecast of a series' value, once that is told; less is better.
 
     The task holds `series`, the name of the series, and `horizon`, the time of the forecast. It is
     settled with the first value that is told at the horizon or later. Where that comes too long
     after it, or is empty, nobody is judged.
+
+    Of a price of units that may be split, the task says in `as_of` of which time the units are
+    that the forecast is about: what came is told for one of those.
 
     Example:
         >>> task = {"series": "example-series", "horizon": "2126-01-05T16:00:00Z"}
@@ -87,12 +88,12 @@ class NumericForecast(WorldVerifier):
     """
 
     name = "numeric-forecast"
-    version = "2"
+    version = "3"
     kind = "text"
     domain = "forecasting"
     capabilities = ("reasoning",)
     settles_at = "horizon"
-    task_fields = ("series",)
+    task_fields = ("series", "as_of")
 
     def __init__(
         self,
@@ -101,6 +102,8 @@ class NumericForecast(WorldVerifier):
         within: float = 7 * 86400.0,
         unit: str = "",
         find: Sequence[str] = SHORT,
+        url: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """Say where the series are.
 
@@ -109,6 +112,9 @@ class NumericForecast(WorldVerifier):
             within: Seconds after the horizon within which a value settles a forecast.
             unit: Unit of the values.
             find: Marks of the answer: `verifier_ladder.tiers.fast.extraction`.
+            url: Address of a service that gives the tables, in the place of a folder.
+            headers: Sent with each request. A `$NAME` that is a value, or its last word, is one of
+                its `secrets` without being declared.
 
         Raises:
             ConfigError: If `within` is no time span, or a mark does not exist.
@@ -116,17 +122,18 @@ class NumericForecast(WorldVerifier):
         if not (isfinite(within) and within >= 0):
             raise ConfigError(f"within={within!r} of numeric-forecast: give seconds from 0 on")
         self.within, self.unit, self._find = float(within), unit, checked_marks(find)
-        place = folder or str(files("verifier_ladder.tiers.world"))
-        self.feed = FileFeed(Path(place))
-        super().__init__(folder=folder, within=self.within, unit=unit, find=self._find)
+        super().__init__(
+            **self.fed_by(folder, url, headers), within=self.within, unit=unit, find=self._find
+        )
 
     def look_up(self, candidate: Candidate) -> Verdict | None:
         """Refuse what is no forecast; nothing is known of one before its horizon."""
         series_of(candidate.task)
-        self._forecast(candidate)
+        _as_of(candidate.task)
+        self.forecast(candidate)
         return None
 
-    def settle(self, case: Case, feed: FileFeed) -> Verdict | None:
+    def settle(self, case: Case, feed: Feed) -> Verdict | None:
         """Compare the forecast with the first value from the horizon on."""
         series, at = series_of(case.candidate.task), case.settles_at or 0.0
         table = feed.read(series)
@@ -142,10 +149,21 @@ class NumericForecast(WorldVerifier):
             return Verdict.abstain(why, evidence=found)
         if told.value is None:
             return Verdict.abstain(f"{series} has no value at the horizon", evidence=found)
-        score = self._forecast(case.candidate).score(told.value)
-        return Verdict.accept(score, unit=self.unit, evidence=found)
+        since = _as_of(case.candidate.task)
+        split = 1.0 if since is None else table.split(since, told.time)
+        value = told.value * split
+        if not (split > 0 and isfinite(value)):
+            why = f"the splits of {series} are too large or too small to compare with"
+            return Verdict.abstain(why, evidence=found)
+        score = self.forecast(case.candidate).score(value)
+        return Verdict.accept(score, unit=self.unit, evidence={**found, "split": split})
 
-    def _forecast(self, candidate: Candidate) -> Normal:
+    def forecast(self, candidate: Candidate) -> Normal:
+        """What a candidate forecasts.
+
+        Raises:
+            CandidateError: If that is nothing.
+        """
         found = answers(candidate.content, self._find, HOW)
         return agreed((_read(bare(text)) for text in found), HOW)
 
@@ -156,6 +174,24 @@ class NumericForecast(WorldVerifier):
             f"How far off is the forecast {candidate.content!r} of {task.get('series')} at "
             f"{task.get('horizon')}?{self._in_unit()}"
         )
+
+
+def _as_of(task: Mapping[str, Any] | None) -> float | None:
+    """The time of whose units a forecast is; None where its task does not say.
+
+    Raises:
+        TaskError: If that is no time, or one after the horizon.
+    """
+    given = (task or {}).get("as_of")
+    if given is None:
+        return None
+    try:
+        since, horizon = moment(given), moment((task or {}).get("horizon"))
+    except ConfigError as error:
+        raise TaskError(f"the task's as_of: {error}") from None
+    if since > horizon:
+        raise TaskError("the task's as_of comes after its horizon")
+    return since
 
 
 def _read(said: str) -> Normal:

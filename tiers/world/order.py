@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from math import isfinite
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import Candidate
@@ -24,8 +22,7 @@ from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare, checked_marks
 from verifier_ladder.tiers.fast.numeric import number
 from verifier_ladder.tiers.tasks import TaskError
-from verifier_ladder.tiers.world.case import WorldVerifier
-from verifier_ladder.tiers.world.feed import FileFeed, Told, series_of
+from verifier_ladder.tiers.world.feed import FedVerifier, Feed, Told, series_of
 from verifier_ladder.verdict import Verdict
 
 HOW = (
@@ -111,7 +108,7 @@ def trade(order: Order, first: float, last: float, split: float, costs: Costs) -
     return Trade(order.size, fill, leave, gain - costs.paid(order.size, fill, leave))
 
 
-class MarketOrder(WorldVerifier):
+class MarketOrder(FedVerifier):
     """Scores an order by what it has earned when the market closes for it, after costs.
 
     The task holds `series`, the name of the prices; `opens`, up to when orders are sealed and from
@@ -150,6 +147,8 @@ class MarketOrder(WorldVerifier):
         within: float = 7 * 86400.0,
         unit: str = "",
         find: Sequence[str] = SHORT,
+        url: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """Say where the prices are, and what trading costs.
 
@@ -161,6 +160,9 @@ class MarketOrder(WorldVerifier):
             within: Seconds after `opens` and after `closes` within which a price must come.
             unit: Unit of the prices.
             find: Marks of the answer: `verifier_ladder.tiers.fast.extraction`.
+            url: Address of a service that gives the tables, in the place of a folder.
+            headers: Sent with each request. A `$NAME` that is a value, or its last word, is one of
+                its `secrets` without being declared.
 
         Raises:
             ConfigError: If a number makes no sense, or a mark does not exist.
@@ -169,9 +171,9 @@ class MarketOrder(WorldVerifier):
         self.position_limit = above_zero("position_limit", position_limit)
         self.within = above_zero("within", within)
         self.unit, self._find = unit, checked_marks(find)
-        self.feed = FileFeed(Path(folder or str(files("verifier_ladder.tiers.world"))))
         super().__init__(
-            folder=folder, fee=self._costs.fee, slippage=self._costs.slippage,
+            **self.fed_by(folder, url, headers),
+            fee=self._costs.fee, slippage=self._costs.slippage,
             position_limit=self.position_limit, within=self.within, unit=unit, find=self._find,
         )  # fmt: skip
 
@@ -185,7 +187,7 @@ class MarketOrder(WorldVerifier):
             raise CandidateError(why, feedback="Trade less.")
         return None
 
-    def settle(self, case: Case, feed: FileFeed) -> Verdict | None:
+    def settle(self, case: Case, feed: Feed) -> Verdict | None:
         """Fill the order and undo it, once both prices are told."""
         series = series_of(case.candidate.task)
         opens, closes = case.sealed_by or 0.0, case.settles_at or 0.0

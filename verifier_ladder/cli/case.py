@@ -321,6 +321,7 @@ def case_in(
 
 
 app.command("feed")(seals.feed)
+app.command("resettle")(seals.resettle)
 app.command("seal")(seals.seal)
 
 

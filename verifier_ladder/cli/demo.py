@@ -45,19 +45,33 @@ def _cheaters(console: Console, **places: Any) -> dict[str, Any]:
     return {"exit_code": alone.as_json(), "audited": audited.as_json()}
 
 
+def _market(console: Console, **given: Any) -> dict[str, Any]:
+    from verifier_ladder.demo.market import run_market
+
+    return run_market(console=console, **given).as_json()
+
+
 DEMOS = {
     "solvation": Demo(
         _solvation, frozenset({"quick", "distributed"}),
         "Nothing is lost: run the same command again and it goes on from here.",
     ),
-    "cheaters": Demo(_cheaters, frozenset(), "Run the same command again: it trains anew."),
+    "cheaters": Demo(
+        _cheaters, frozenset({"seed"}), "Run the same command again: it trains anew."
+    ),
+    "market": Demo(
+        _market, frozenset({"seed"}), "Run the same command again: it asks for another price."
+    ),
 }  # fmt: skip
 """All demos, by name."""
 
 
 def demo(
     name: Annotated[
-        str, typer.Argument(help="solvation, or cheaters: a policy that games its reward.")
+        str,
+        typer.Argument(
+            help="solvation; cheaters: a policy that games its reward; market: sealed forecasts."
+        ),
     ] = "solvation",
     ledger: Annotated[
         Path | None, typer.Option("--ledger", help="Where to keep the demo's ledger.")
@@ -75,27 +89,31 @@ def demo(
             "--distributed", help="On PostgreSQL and Redis, started for it, with two worker hosts."
         ),
     ] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of what is drawn. [default: by chance]")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Run the solvation campaign, or another demo.
 
     `solvation`: 62 outputs climb four tiers. `cheaters`: a small policy is trained twice on a
-    reward that can be fooled, alone and audited.
+    reward that can be fooled, alone and audited. `market`: forecasts are sealed before a price is
+    told, and copies come too late; exits with 1 if anything that it claims is not so.
     """
     found = DEMOS.get(name)
     if found is None:
         raise ConfigError(f"there is no demo {name!r}; there are {', '.join(DEMOS)}")
-    wanted = {"quick": quick, "distributed": distributed}
-    chosen = {option for option, is_wanted in wanted.items() if is_wanted}
-    if unknown := sorted(chosen - found.options):
+    wanted = {"quick": quick or None, "distributed": distributed or None, "seed": seed}
+    chosen = {option: value for option, value in wanted.items() if value is not None}
+    if unknown := sorted(chosen.keys() - found.options):
         raise ConfigError(f"the demo {name} has no --{unknown[0]}: leave it out")
     places = {"ledger": ledger, "report": report}
     given = {where: place for where, place in places.items() if place is not None}
     try:
-        facts = found.run(
-            output.console(to_stderr=as_json), **given, **dict.fromkeys(chosen, True)
-        )
+        facts = found.run(output.console(to_stderr=as_json), **given, **chosen)
     except KeyboardInterrupt:
         output.interrupted(found.interrupted)
     if as_json:
         output.print_json(facts)
+    if not all(facts.get("claims", {}).values()):
+        raise typer.Exit(output.Exit.FAILED)

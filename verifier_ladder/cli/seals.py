@@ -1,4 +1,4 @@
-"""`vladder case feed` and `seal`: what feeds have told, and the checkpoint over open cases."""
+"""`vladder case feed`, `resettle` and `seal`: what feeds tell, and what seals open cases."""
 
 from __future__ import annotations
 
@@ -86,6 +86,33 @@ def _refuse_future(file: Path, told: float, now: float) -> None:
             f"{file} tells of {shown(told)}, which has not come: it is {shown(now)} by the "
             "ledger's clock. See to the table or the clock"
         )
+
+
+def resettle(
+    *,
+    campaign: options.InCampaign = None,
+    ledger: options.LedgerAt = None,
+    imports: Imported = None,
+    ladder: options.RecordedLadder = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Settle cases anew that feeds tell otherwise of by now.
+
+    A feed may revise what it has told, or tell of a split later. Where a settled case comes out
+    otherwise, the new answer supersedes, and all rewards that rest on the old one are revised.
+    Both stay in the ledger, with the digests of their tables.
+    """
+    from verifier_ladder.cli.reopening import reopened, revisions_since
+
+    import_all(imports)
+    with existing_ledger(ledger) as store:
+        row = only_campaign(store, campaign)
+        with reopened(row, store, ladder) as at_work:
+            cursor = at_work.cursor
+            superseded = at_work.resettle()
+            revised = len(revisions_since(at_work, cursor))
+    words = f"cases that come out otherwise: {superseded:,}; rewards revised: {revised:,}"
+    output.say_done({"superseded": superseded, "revised": revised}, words, as_json=as_json)
 
 
 def seal(

@@ -100,10 +100,7 @@ def render_report(
     Raises:
         ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
     """
-    try:
-        import jinja2  # noqa: F401 - only asks whether it is there
-    except ImportError:
-        raise ConfigError("the report needs Jinja2: pip install '.[report]' in a clone") from None
+    _jinja2()
     from verifier_ladder.report.drawings import draw
 
     summary = summarise(ledger, campaign, best=MOST_ROWS)
@@ -155,12 +152,38 @@ def _render(
     title: str,
     lead: str,
 ) -> str:
-    import jinja2
-    from markupsafe import Markup
-
     from verifier_ladder import __version__
     from verifier_ladder.report import charts
     from verifier_ladder.summary import amounts, terminal
+
+    return render_page(
+        "report.html.j2", summary=summary, stories=stories, drawings=drawings, charts=charts,
+        curves=[curve for curve in curves if curve.steps],
+        outline=terminal.outline(summary), objective=terminal.objective(summary),
+        everything=amounts.resources_text(summary.everything),
+        order=terminal.order_text(summary) if summary.tiers else "",
+        number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
+        Tier=Tier, version=__version__, title=title,
+        leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary)],
+        steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
+        agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
+        most=max((t.asked for t in summary.tiers), default=0),
+    )  # fmt: skip
+
+
+def render_page(template: str, **values: Any) -> str:
+    """Fill in one of the templates of this package, with its style sheet.
+
+    All text is stripped of control characters and escaped; only `Markup` is taken as it is.
+
+    Raises:
+        ConfigError: If Jinja2 is not installed.
+    """
+    jinja2 = _jinja2()
+    from markupsafe import Markup
+
+    from verifier_ladder.report import charts
+    from verifier_ladder.summary import amounts
     from verifier_ladder.text import printable
 
     def finish(value: Any) -> Any:
@@ -176,20 +199,20 @@ def _render(
         words=charts.words, shorten=printable, moment=_moment, signed=_signed,
     )  # fmt: skip
     style = _style()
-    return environment.get_template("report.html.j2").render(
-        summary=summary, stories=stories, drawings=drawings, charts=charts,
-        curves=[curve for curve in curves if curve.steps],
-        outline=terminal.outline(summary), objective=terminal.objective(summary),
-        everything=amounts.resources_text(summary.everything),
-        order=terminal.order_text(summary) if summary.tiers else "",
-        number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
-        Tier=Tier, version=__version__,
-        style=Markup(style), style_hash=_hash(style),  # noqa: S704
-        title=title, leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary)],
-        steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
-        agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
-        most=max((t.asked for t in summary.tiers), default=0),
-    )  # fmt: skip
+    made: str = environment.get_template(template).render(
+        style=Markup(style),  # noqa: S704 - our own
+        style_hash=_hash(style),
+        **values,
+    )
+    return made
+
+
+def _jinja2() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise ConfigError("the report needs Jinja2: pip install '.[report]' in a clone") from None
+    return jinja2
 
 
 def _style() -> str:

@@ -165,3 +165,16 @@ def test_a_time_that_no_calendar_has_in_utc_is_no_time(time: str) -> None:
         (verdict,) = NumericForecast().judge([Candidate("text", "7", {**task, **late})])
         assert ("config", True) == (verdict.failed_at, "is no time" in verdict.reason)
     assert moment("9999-12-31T23:59:59+00:00") > 0 > moment("0001-01-01T00:00:00+00:00")
+
+
+@pytest.mark.parametrize("split", ["1e-300", "1e300"])
+def test_splits_that_no_number_holds_judge_nobody(split: str, tmp_path: Path) -> None:
+    rows = "".join(f"{time},5,{split}\n" for time in (2, 3, 8))
+    (tmp_path / "s.csv").write_text(f"time,value,split\n{rows}")
+    task = {"series": "s", "horizon": 8, "as_of": 1}
+    asked = to_settle(Candidate("text", "3", task), b"k" * 32, None)
+
+    (verdict,) = NumericForecast(folder=str(tmp_path)).judge([asked])
+
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
+    assert "splits of s" in verdict.reason

@@ -65,7 +65,7 @@ CALLS: dict[str, list[str]] = {
     "try": ["words.py:words", "--kind", "choice"],
     "case out": ["--out", "order.csv"], "case in": ["rows.jsonl"],
     "case approve": ["--wells", "96", "--by", "ada"], "case seal": [],
-    "case feed": ["prices.csv"],
+    "case feed": ["prices.csv"], "case resettle": [],
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",

@@ -1,0 +1,60 @@
+"""The demo of a market, run for real: prices are told by a process, and copies come too late."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from verifier_ladder.cli.app import app
+from verifier_ladder.demo import market
+from verifier_ladder.demo.market import Market, run_market
+
+
+def shown(folder: Path, **options: float) -> tuple[Market, str, str]:
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    made = run_market(ledger=folder / "market.db", seed=3, console=console, **options)
+    assert isinstance(console.file, io.StringIO)
+    return made, console.file.getvalue(), (folder / "market.html").read_text("utf-8")
+
+
+def test_forecasts_are_paid_by_the_price_and_who_came_late_is_not(tmp_path: Path) -> None:
+    """A horizon that may be too near: then they are sealed for one twice as far away."""
+    made, text, page = shown(tmp_path, seconds=0.5, every=0.05)
+
+    assert {True} == set(made.claims.values())
+    assert 9 == len(made.claims)
+    assert 4 == len(made.honest)
+    *_, looks, copies = made.forecasters
+    assert (0.0, 0.0) == (looks.pays, copies.pays)
+    assert 9 == text.count("   yes  ")
+    assert made.seal is not None
+    assert made.seal.sha256 in page
+    assert f"entry {made.seal.entry}, sha256 {made.seal.sha256[:16]}" in text
+    assert 2 == page.count("late: samples are taken only before")
+    assert "<script" not in page
+    cells = re.findall(r'data-label="at once">([^<]+)<', page)
+    assert ["–", "–"] == cells[-2:]
+    assert all(float(cell) >= 0 for cell in cells[:-2])
+
+
+@pytest.mark.slow
+def test_the_command_takes_its_twenty_seconds(tmp_path: Path) -> None:
+    place = ["--ledger", str(tmp_path / "market.db")]
+    done = CliRunner().invoke(app, ["demo", "market", "--json", *place])
+
+    assert 0 == done.exit_code, done.output
+    facts = json.loads(done.stdout)
+    assert all(facts["claims"].values())
+    assert facts["seal"]["recorded"] < facts["horizon"]
+
+
+def test_the_command_fails_where_a_claim_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_: object) -> Market:
+        return Market("market-1", claims={"it is so": True, "it is not": False})
+
+    monkeypatch.setattr(market, "run_market", broken)
+    assert 1 == CliRunner().invoke(app, ["demo", "market"]).exit_code

@@ -1,0 +1,170 @@
+"""Feeds over HTTP: tables that say when they were published, and in which vintage."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from settling import DAY, World
+
+import verifier_ladder as vl
+from verifier_ladder.case import to_settle
+from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.tiers.world.case import is_waiting
+from verifier_ladder.tiers.world.feed import HttpFeed
+from verifier_ladder.tiers.world.forecast import NumericForecast
+from verifier_ladder.tiers.world.order import MarketOrder
+from verifier_ladder.verdict import Outcome, Verdict
+
+TABLE = "time,value,published,vintage\n8,4,9,first\n"
+
+
+class Exchange:
+    """A server of tables, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, str] = {}
+        self.status, self.asked, self.tokens = 200, [], []  # type: ignore[var-annotated]
+        exchange = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                exchange.asked.append(self.path)
+                exchange.tokens.append(self.headers.get("Authorization"))
+                table = exchange.tables.get(self.path)
+                body = (table or "").encode()
+                self.send_response(404 if table is None else exchange.status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/feed"
+
+
+@pytest.fixture
+def exchange() -> Iterator[Exchange]:
+    made = Exchange()
+    thread = Thread(target=made.server.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+    thread.join()
+
+
+def settled(verifier: NumericForecast) -> Verdict:
+    asked = to_settle(vl.Candidate("text", "3", {"series": "s", "horizon": 8}), b"k" * 32, None)
+    (verdict,) = verifier.judge([asked])
+    return verdict
+
+
+def test_a_forecast_is_settled_by_what_a_service_tells(exchange: Exchange) -> None:
+    exchange.tables["/feed/s.csv"] = TABLE
+
+    verdict = settled(NumericForecast(url=exchange.url))
+
+    assert (Outcome.ACCEPT, 1.0) == (verdict.outcome, verdict.score)
+    told = {"published": "1970-01-01T00:00:09+00:00", "vintage": "first"}
+    assert told.items() <= verdict.evidence.items()
+    assert ["/feed/s.csv"] == exchange.asked
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("time,value\n8,4\n", "line 2: it must say published and vintage"),
+        ("time,value,published,vintage\n8,4,9,\n", "line 2: it must say vintage"),
+        ("time,value,published,vintage\n8,4,7,first\n", "published before its time"),
+        (None, "status 404"),
+    ],
+)
+def test_a_table_that_does_not_say_when_it_was_published_settles_nothing(
+    exchange: Exchange, table: str | None, why: str
+) -> None:
+    if table is not None:
+        exchange.tables["/feed/s.csv"] = table
+
+    verdict = settled(NumericForecast(url=exchange.url))
+
+    assert is_waiting(verdict), verdict
+    assert why in verdict.reason
+
+
+def test_a_service_that_is_away_settles_nothing() -> None:
+    gone = Exchange()
+    gone.server.server_close()
+
+    assert is_waiting(settled(NumericForecast(url=gone.url)))
+
+
+def test_many_cases_ask_once_and_a_copy_asks_for_itself(exchange: Exchange) -> None:
+    exchange.tables["/feed/s.csv"] = TABLE
+    feed = HttpFeed(exchange.url)
+    feed.FRESH = 3600.0
+
+    tables = [feed.read("s") for _ in range(3)]
+    copied = pickle.loads(pickle.dumps(feed)).read("s")  # noqa: S301 - our own
+
+    assert [copied] * 3 == tables
+    assert 2 == len(exchange.asked)
+    with pytest.raises(ToolError, match="404"):
+        feed.read("other")
+
+
+def test_only_what_is_fed_over_http_uses_the_network_and_its_secrets(
+    exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEED_TOKEN", "hush")
+    exchange.tables["/feed/s.csv"] = TABLE
+    headers = {"Authorization": "Bearer $FEED_TOKEN"}
+    fed, other = NumericForecast(url=exchange.url, headers=headers), MarketOrder()
+
+    assert (True, False) == (fed.network, other.network)
+    assert (("FEED_TOKEN",), ()) == (tuple(fed.secrets), tuple(other.secrets))
+    assert settled(fed).score == 1.0
+    assert ["Bearer hush"] == exchange.tokens
+    assert NumericForecast().digest != fed.digest == NumericForecast(url=exchange.url).digest
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"folder": "feed", "url": "http://127.0.0.1:1"}, {"url": "ftp://127.0.0.1"},
+        {"headers": {"A": "b"}},
+    ],
+)  # fmt: skip
+def test_a_feed_has_one_place(settings: dict[str, Any]) -> None:
+    for kind in (NumericForecast, MarketOrder):
+        with pytest.raises(ConfigError):
+            kind(**settings)
+
+
+def test_a_campaign_settles_by_a_service_from_its_worker(
+    exchange: Exchange, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    world.set_clocks(monkeypatch)
+    ladder = vl.Ladder("fed", [NumericForecast(url=exchange.url)])
+
+    def opened() -> vl.Campaign:
+        return vl.Campaign.open("fed", ladder=ladder, ledger=tmp_path / "ledger.db", workers=1)
+
+    with opened() as campaign:
+        task = {"series": "s", "horizon": world.horizon}
+        campaign.score([vl.Candidate("text", "3", task)], deadline=0)
+        assert campaign.drain(300)
+    told = f"{world.horizon},4,{world.horizon},first"
+    exchange.tables["/feed/s.csv"] = f"time,value,published,vintage\n{told}\n"
+    world.ahead = DAY + 1
+    with opened() as campaign:
+        assert campaign.drain(300)
+        assert [1.0] == [revision.reward.value for revision in campaign.revisions()]
+    assert {"/feed/s.csv"} == set(exchange.asked)
