@@ -1,4 +1,8 @@
-"""Plates: open cases in wells that chance has chosen, which leave under an approval."""
+"""Plates and other work orders: open cases that leave under an approval.
+
+A row of a work order is a case or, on plates, a well that chance has chosen. An approval allows so
+many rows more, whichever they are.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
+from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from verifier_ladder.errors import ConfigError, LedgerError
@@ -16,20 +21,20 @@ from verifier_ladder.ledger.records import Block
 SIZES: Final = {96: (8, 12), 384: (16, 24)}
 """Rows and columns of a plate, by its number of wells."""
 APPROVAL, BATCH = "approval", "batch"
-"""Kinds of entries: that so many wells more may leave, and which have left."""
+"""Kinds of entries: that so many rows more may leave, and which have left."""
 _CONTROL = "control:"
 _NAME = re.compile(r"[\w.+-][\w .+-]{0,39}")
 _LARGEST_SEED = 2**53
-_MOST_WELLS = 10**9
+_MOST_ROWS = 10**9
 
 
 class Well(NamedTuple):
-    """A well of a plate, and what is in it."""
+    """A row of a work order: a well of a plate, and what is in it, or a case."""
 
     plate: str
     """The plate's name; its first part names the batch."""
     well: str
-    """Its place, such as B7."""
+    """Its place, such as B7; "" where it lies on no plate."""
     case: bytes | None
     """Key of the case; None for a control."""
     control: str = ""
@@ -135,10 +140,10 @@ class Layout:
 
 
 class Batches:
-    """What a campaign may send to a laboratory, and what it has sent.
+    """What a campaign may send away, and what it has sent.
 
     Approvals and batches are added up in the order of their entries. A batch is void, so that
-    nothing lies in its wells, if `refusal` spoke against it by what came before it.
+    nothing of it has left, if `refusal` spoke against it by what came before it.
 
     Example:
         >>> from verifier_ladder.ledger import open_ledger
@@ -153,13 +158,15 @@ class Batches:
     def __init__(self, ledger: Ledger, campaign: str) -> None:
         """Read them from the ledger."""
         self.left = 0
-        """Wells that may still leave."""
+        """Rows that may still leave."""
         self.wells: dict[tuple[str, str], Well] = {}
         """All wells that have left, by plate and place."""
         self.void: dict[int, str] = {}
         """Why batches are void, by the number of their entry."""
         self.cases: set[bytes] = set()
         """Keys of the cases that lie on plates."""
+        self.sent: set[bytes] = set()
+        """Keys of all cases that have left, on plates or not."""
         self._held: dict[tuple[bytes, str], set[str]] = {}
         self._batches: dict[str, list[Well]] = {}
         kinds = (APPROVAL, BATCH)
@@ -169,7 +176,7 @@ class Batches:
             if entry.kind == APPROVAL:
                 self.left += int(facts["wells"])
                 continue
-            wells = _wells(facts["plates"])
+            wells = _rows(facts)
             again = bool(facts.get("again", True))  # Older entries tell nothing of it.
             if why := self.refusal(wells, again=again):
                 self.void[entry.id] = why
@@ -178,10 +185,12 @@ class Batches:
 
     def _take(self, wells: Sequence[Well]) -> None:
         self.left -= len(wells)
-        self.wells |= {(well.plate, well.well): well for well in wells}
+        self.wells |= {(well.plate, well.well): well for well in wells if well.well}
         for well in wells:
             self._batches.setdefault(well.batch, []).append(well)
             if well.case is not None:
+                self.sent.add(well.case)
+            if well.case is not None and well.well:
                 self.cases.add(well.case)
                 self._held.setdefault((well.case, well.plate), set()).add(well.well)
 
@@ -190,17 +199,17 @@ class Batches:
 
         Args:
             wells: The batch.
-            again: Whether cases may be in it that lie on plates already.
+            again: Whether cases may be in it that have left before.
         """
         if not wells:
             return "no case is in it"
         if any(well.batch in self._batches for well in wells):
             return "this very batch has left before; give another seed, or none"
-        if not again and any(well.case in self.cases for well in wells):
-            return "some of its cases have left on other plates just now; have it drawn anew"
+        if not again and any(well.case in self.sent for well in wells):
+            return "some of its cases have left just now; have it drawn anew"
         if len(wells) > self.left:
             return (
-                f"{len(wells):,} wells would leave, and {self.left:,} may; have more approved, "
+                f"{len(wells):,} rows would leave, and {self.left:,} may; have more approved, "
                 "with `vladder case approve`"
             )
         return ""
@@ -222,22 +231,22 @@ class Batches:
 
 
 def _reading_order(well: Well) -> tuple[int, str, int]:
-    return int(well.plate.rpartition("-")[2]), well.well[0], int(well.well[1:])
+    return int(well.plate.rpartition("-")[2]), well.well[:1], int(well.well[1:] or 0)
 
 
-def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
-    """Record that so many wells more may leave, controls and all.
+def approve(ledger: Ledger, campaign: str, rows: int, *, by: str) -> None:
+    """Record that so many rows more may leave: wells, controls and all, or cases.
 
     Raises:
-        ConfigError: If that is not a number of wells, or nobody says so.
+        ConfigError: If that is not a number of rows, or nobody says so.
         LedgerError: If it can't be told yet what came before it.
     """
-    if not 1 <= wells <= _MOST_WELLS or not by.strip():
+    if not 1 <= rows <= _MOST_ROWS or not by.strip():
         raise ConfigError(
-            f"{wells} wells approved by {by!r:.60}: give a number from 1 to {_MOST_WELLS:,}, "
-            "and a name"
+            f"{rows} rows approved by {by!r:.60}: give a number from 1 to {_MOST_ROWS:,}, and a "
+            "name"
         )
-    facts = {"wells": wells, "by": by.strip()}
+    facts = {"wells": rows, "by": by.strip()}
     entry = ledger.append(Block(APPROVAL, campaign, facts=facts))
     _wait_for_earlier(ledger, entry, "The approval stands; approve nothing again")
 
@@ -245,7 +254,7 @@ def approve(ledger: Ledger, campaign: str, wells: int, *, by: str) -> None:
 def send(
     ledger: Ledger,
     campaign: str,
-    layout: Layout,
+    layout: Layout | None,
     wells: Sequence[Well],
     *,
     by: str,
@@ -253,25 +262,52 @@ def send(
 ) -> None:
     """Record that a batch leaves.
 
+    Args:
+        ledger: The ledger.
+        campaign: The campaign's name.
+        layout: How its wells were drawn; None where it lies on no plates.
+        wells: Its rows: those of `Layout.draw`, or of `listed`.
+        by: Who sends it.
+        again: Whether cases may be in it that have left before.
+
     Raises:
-        ConfigError: If it goes beyond what was approved, lies on plates that have left, or, unless
-            `again` is given, holds a case that lies on one.
+        ConfigError: If it goes beyond what was approved, or, unless `again` is given, holds a case
+            that has left.
         LedgerError: If it can't be told yet what came before it.
     """
     if why := Batches(ledger, campaign).refusal(wells, again=again):
         raise ConfigError(why)
-    plates: dict[str, dict[str, str]] = {}
-    for well in wells:
-        held = f"{_CONTROL}{well.control}" if well.case is None else well.case.hex()
-        plates.setdefault(well.plate, {})[well.well] = held
-    facts = {**layout.as_json(), "by": by, "again": again, "plates": plates}
-    entry = ledger.append(Block(BATCH, campaign, facts=facts))
+    told = _listing(wells) if layout is None else {**layout.as_json(), "plates": _plates(wells)}
+    entry = ledger.append(Block(BATCH, campaign, facts={**told, "by": by, "again": again}))
     _wait_for_earlier(
         ledger, entry, f"No file of the batch {wells[0].batch} was written; once they have ended, "
         f"`vladder case out --batch {wells[0].batch}` writes it, if it may leave",
     )  # fmt: skip
     if entry in (void := Batches(ledger, campaign).void):
         raise ConfigError(void[entry])
+
+
+def listed(cases: Sequence[bytes]) -> list[Well]:
+    """The rows of a batch of cases that lie on no plate, under a name of its own.
+
+    Example:
+        >>> [(row.well, row.case) for row in listed([b"a", b"b"])]
+        [('', b'a'), ('', b'b')]
+    """
+    plate = f"O{token_hex(4)}-1"
+    return [Well(plate, "", case) for case in cases]
+
+
+def _plates(wells: Sequence[Well]) -> dict[str, dict[str, str]]:
+    plates: dict[str, dict[str, str]] = {}
+    for well in wells:
+        held = f"{_CONTROL}{well.control}" if well.case is None else well.case.hex()
+        plates.setdefault(well.plate, {})[well.well] = held
+    return plates
+
+
+def _listing(rows: Sequence[Well]) -> dict[str, Any]:
+    return {"listed": rows[0].batch, "cases": [row.case.hex() for row in rows if row.case]}
 
 
 def _wait_for_earlier(ledger: Ledger, entry: int, what_now: str) -> None:
@@ -291,9 +327,12 @@ def _wait_for_earlier(ledger: Ledger, entry: int, what_now: str) -> None:
         raise LedgerError(f"{error}. {what_now}") from None
 
 
-def _wells(plates: Mapping[str, Mapping[str, str]]) -> list[Well]:
+def _rows(facts: Mapping[str, Any]) -> list[Well]:
+    """The rows of a batch, as its entry tells of them."""
+    if "listed" in facts:
+        return [Well(f"{facts['listed']}-1", "", bytes.fromhex(case)) for case in facts["cases"]]
     return [
         Well(plate, well, None, held.removeprefix(_CONTROL)) if held.startswith(_CONTROL)
         else Well(plate, well, bytes.fromhex(held))
-        for plate, wells in plates.items() for well, held in wells.items()
+        for plate, wells in facts["plates"].items() for well, held in wells.items()
     ]  # fmt: skip

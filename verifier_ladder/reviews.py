@@ -200,9 +200,11 @@ class Reviews:
                     return case, Claim(case.check_key, reader, seat.claim, seat.until)
         return None
 
-    def claim_all(self, cases: Sequence[A], reader: str, *, lease: float = LEASE) -> list[A]:
-        """Claim all of some cases that a reader may read, such as those of a work order."""
-        free = list(self.free(cases, reader))
+    def claim_all(
+        self, cases: Sequence[A], reader: str, *, lease: float = LEASE, most: int | None = None
+    ) -> list[A]:
+        """Claim those of some cases that a reader may read, as for a work order; or so many."""
+        free = list(self.free(cases, reader))[:most]
         acts = [self._claiming(case, reader, lease) for case in free]
         refused = self._record(reader, acts)
         return [case for case in free if case.check_key not in refused]

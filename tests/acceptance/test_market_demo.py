@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,16 @@ def test_the_command_fails_where_a_claim_does(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(market, "run_market", broken)
     assert 1 == CliRunner().invoke(app, ["demo", "market"]).exit_code
+
+
+@pytest.mark.slow
+def test_the_example_of_the_tutorial_shows_the_same() -> None:
+    example = Path(__file__).parents[2] / "examples" / "trading" / "run.py"
+
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode, done.stderr
+    told = re.findall(r"^(at once|settled|copied|corrected) +([\d.]+)", done.stdout, re.MULTILINE)
+    assert ["0.88", "0.50", "0.00"] == [value for when, value in told if when == "settled"]
+    assert ["0.71", "0.70", "0.00"] == [value for when, value in told if when == "corrected"]
+    assert [("copied", "0.00")] == [one for one in told if one[0] == "copied"]

@@ -125,6 +125,9 @@ def test_a_work_order_leaves_as_a_file_and_its_results_revise_the_rewards(tmp_pa
         assert campaign.drain(300)
         assert 3 == len(campaign.cases())
 
+    early = vladder("case", "out", "--out", order, "--ledger", place)
+    assert (2, False) == (early.exit_code, order.exists())
+    vladder("case", "approve", "--rows", 3, "--by", "the head", "--ledger", place)
     done = vladder("case", "out", "--out", order, "--ledger", place)
     assert 0 == done.exit_code, done.output
     with order.open(newline="", encoding="utf-8") as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.cli.results import Results
     from verifier_ladder.ledger import Ledger
-    from verifier_ladder.plates import Layout
+    from verifier_ladder.plates import Layout, Well
     from verifier_ladder.reviews import Reviews
     from verifier_ladder.verdict import Verdict
 
@@ -62,7 +63,7 @@ def case_out(
         int | None, typer.Option("--seed", min=0, help="Of the wells. [default: by chance]")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Also cases that lie on plates already.")
+        bool, typer.Option("--again", help="Also cases that have left before.")
     ] = False,
     batch: Annotated[
         str | None,
@@ -80,8 +81,9 @@ def case_out(
     """Write open cases as a work order, with columns for the results.
 
     Nothing in it tells what other tiers said, what other readers said, or what verifiers hide of
-    a task. Cases stay open until results come in. On plates a row is a well, and no more wells
-    leave than were approved. Exits with 1, and writes nothing, if no case is open.
+    a task. Cases stay open until results come in. A row is a case or, on plates, a well, and no
+    more rows leave than were approved. A case leaves once, unless --again is given, or another
+    reader asks for it. Exits with 1, and writes nothing, if no case leaves.
     """
     from verifier_ladder.cli.reopening import recorded_ladder
     from verifier_ladder.cli.workorders import work_order, write_order
@@ -89,61 +91,142 @@ def case_out(
     from verifier_ladder.reviews import Reviews
 
     import_all(imports)
-    layout = _layout(plates, replicates, control or [], seed, again=again, batch=batch)
-    if layout is not None and by is not None:
+    layout = _layout(plates, replicates, control or [], seed)
+    ways = {"--batch": batch, "--by": by, "--plates": layout}
+    if len(given := [way for way, value in ways.items() if value is not None]) > 1:
         raise ConfigError(
-            "--by claims cases for a person, and plates leave under an approval: give one of them"
+            f"{' and '.join(given)}: give one. --batch writes what has left, --by claims cases "
+            "for a person, and --plates draws wells"
         )
     if lease is not None and by is None:
         raise ConfigError("--lease says for how long --by claims cases: give --by NAME, too")
-    is_read = layout is None and by is None
-    with ledger_to_read(ledger) if is_read else existing_ledger(ledger) as store:
+    with ledger_to_read(ledger) if batch is not None else existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
         asked = recorded_ladder(row, ladder)
         rows = work_order(store, row.name, asked, verifier, unblind=unblind)
-        if by is not None:
-            reviews = Reviews(store, row.name, asked)
-            rows = _claimed(store, reviews, rows, by.strip(), lease or _LEASE)
         are_open = len(rows)
-        if layout is not None and rows:
-            rows = _leave(store, row.name, layout, rows, out, again=again)
-        else:
-            rows = rows if batch is None else _left_before(store, row.name, batch, rows)
+        sender = _Sender(store, row.name, out, again=again)
+        if batch is not None:
+            rows = _left_before(store, row.name, batch, rows)
             if rows:
                 with write_order(out, rows):
                     pass
-    _say_left(rows, out, are_open, batch, as_json=as_json)
+        elif by is not None:
+            rows = sender.to_reader(rows, Reviews(store, row.name, asked), by.strip(), lease or _LEASE)
+        else:
+            rows = sender.on_plates(rows, layout) if layout else sender.listed(rows)
+    _say_left(rows, out, are_open, batch or sender.batch, as_json=as_json)
     if not rows:
         raise typer.Exit(output.Exit.FAILED)
 
 
-def _claimed(
-    store: Ledger, reviews: Reviews, rows: list[dict[str, Any]], reader: str, days: int
-) -> list[dict[str, Any]]:
-    """Those rows whose cases a reader may read, claimed for so many days."""
-    from verifier_ladder.cli.workorders import CASE
+class _Sender:
+    """Has cases leave, as many as may: the file is there once the ledger says that they left."""
 
-    cases = store.checks(keys=[bytes.fromhex(row[CASE]) for row in rows])
-    claimed = reviews.claim_all(cases, reader, lease=86400.0 * days)
-    keys = {case.check_key.hex() for case in claimed}
-    return [row for row in rows if row[CASE] in keys]
+    def __init__(self, ledger: Ledger, campaign: str, out: Path, *, again: bool) -> None:
+        from verifier_ladder.plates import Batches
+
+        self._ledger, self._campaign, self._out, self._again = ledger, campaign, out, again
+        self._batches = Batches(ledger, campaign)
+        self.batch: str | None = None
+        """Name of the batch that left."""
+
+    def on_plates(self, rows: list[dict[str, Any]], layout: Layout) -> list[dict[str, Any]]:
+        """Put the most valuable cases on plates; the rows."""
+        from verifier_ladder.cli.workorders import CASE, on_plates
+
+        waiting = self._waiting(rows)
+        chosen = waiting[: layout.cases_in(self._batches.left)]
+        if not self._may_leave(waiting, chosen, "for one case with the controls"):
+            return []
+        wells = layout.draw([bytes.fromhex(row[CASE]) for row in chosen])
+        return self._send(layout, wells, on_plates(chosen, wells))
+
+    def listed(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Have the most valuable cases leave, a row each; the rows."""
+        waiting = self._waiting(rows)
+        return self._list(waiting, waiting[: self._batches.left])
+
+    def to_reader(
+        self, rows: list[dict[str, Any]], reviews: Reviews, reader: str, days: int
+    ) -> list[dict[str, Any]]:
+        """Have those cases leave that a reader may read, claimed for so many days; the rows.
+
+        Others may have had them before: each case has several readers.
+        """
+        from verifier_ladder.cli.workorders import CASE
+
+        self._again = True
+        cases = self._ledger.checks(keys=[bytes.fromhex(row[CASE]) for row in rows])
+        free = [case.check_key.hex() for case in reviews.free(cases, reader)]
+        if not self._may_leave(free, free[: self._batches.left], "for one case"):
+            return []
+        lease, most = 86400.0 * days, self._batches.left
+        claimed = reviews.claim_all(cases, reader, lease=lease, most=most)
+        keys = {case.check_key.hex() for case in claimed}
+        chosen = [row for row in rows if row[CASE] in keys]
+        return self._list(chosen, chosen)
+
+    def _waiting(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        from verifier_ladder.cli.workorders import CASE
+
+        sent = set() if self._again else self._batches.sent
+        return [row for row in rows if bytes.fromhex(row[CASE]) not in sent]
+
+    def _list(
+        self, waiting: list[dict[str, Any]], chosen: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        from verifier_ladder.cli.workorders import CASE
+        from verifier_ladder.plates import listed
+
+        if not self._may_leave(waiting, chosen, "for one case"):
+            return []
+        return self._send(None, listed([bytes.fromhex(row[CASE]) for row in chosen]), chosen)
+
+    def _may_leave(self, waiting: Sized, chosen: Sized, needed: str) -> bool:
+        """Whether anything is to leave.
+
+        Raises:
+            ConfigError: If something would, and not one may.
+        """
+        from verifier_ladder.errors import ConfigError
+
+        if waiting and not chosen:
+            raise ConfigError(
+                f"{self._batches.left:,} rows may leave, too few {needed}; have more approved, "
+                "with `vladder case approve`"
+            )
+        return bool(chosen)
+
+    def _send(
+        self, layout: Layout | None, wells: Sequence[Well], rows: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        from verifier_ladder.cli.reopening import REVIEWS
+        from verifier_ladder.cli.workorders import write_order
+        from verifier_ladder.plates import send
+        from verifier_ladder.run import Run
+
+        by = Run(REVIEWS).user or "unknown"
+        with write_order(self._out, rows):
+            send(self._ledger, self._campaign, layout, wells, by=by, again=self._again)
+        self.batch = wells[0].batch
+        return rows
 
 
 def _say_left(
-    rows: list[dict[str, Any]], out: Path, are_open: int, asked: str | None, *, as_json: bool
+    rows: list[dict[str, Any]], out: Path, are_open: int, batch: str | None, *, as_json: bool
 ) -> None:
-    from verifier_ladder.cli.workorders import CASE, PLATE
+    from verifier_ladder.cli.workorders import CASE
 
     cases = len({row[CASE] for row in rows} - {None})
-    batch = str(rows[0].get(PLATE, "")).rpartition("-")[0] or None if rows else asked
     of = f" of the batch {batch}" if batch else ""
     words = f"{_count(cases, 'open case')}{of} written to {printable(out)}; fill in value, unit …"
-    if asked is not None and not rows:
+    if batch is not None and not rows:
         words = f"no case{of} is open any more"
     elif not rows:
         words = "no open case" if not are_open else (
-            f"none of {_count(are_open, 'open case')} leaves: --again takes those that lie on "
-            "plates too, and --batch NAME writes a batch once more whose cases are open"
+            f"none of {_count(are_open, 'open case')} leaves: --again takes those that have left "
+            "too, and --batch NAME writes a batch once more whose cases are open"
         )  # fmt: skip
     facts = {
         "open": are_open, "cases": cases, "rows": len(rows), "file": str(out) if rows else None,
@@ -157,9 +240,6 @@ def _layout(
     replicates: int,
     controls: list[str],
     seed: int | None,
-    *,
-    again: bool,
-    batch: str | None,
 ) -> Layout | None:
     from secrets import randbelow
 
@@ -167,16 +247,11 @@ def _layout(
     from verifier_ladder.plates import Layout
 
     if size is None:
-        if replicates > 1 or controls or seed is not None or again:
+        if replicates > 1 or controls or seed is not None:
             raise ConfigError(
-                "--replicates, --control, --seed and --again are about plates: give --plates 96 "
-                "or 384 too"
+                "--replicates, --control and --seed are about plates: give --plates 96 or 384 too"
             )
         return None
-    if batch is not None:
-        raise ConfigError(
-            "--batch writes what has left, and --plates draws anew: give one of them"
-        )
     counts: dict[str, int] = {}
     for control in controls:
         name, _, count = control.rpartition("=")
@@ -184,43 +259,6 @@ def _layout(
             raise ConfigError(f"--control {control!r:.60}: write each once, as NAME=WELLS")
         counts[name] = int(count)
     return Layout(size, randbelow(2**32) if seed is None else seed, replicates, counts)
-
-
-def _leave(
-    ledger: Ledger,
-    campaign: str,
-    layout: Layout,
-    rows: list[dict[str, Any]],
-    out: Path,
-    *,
-    again: bool,
-) -> list[dict[str, Any]]:
-    """Put the most valuable cases on plates, as many as may leave; the rows.
-
-    Raises:
-        ConfigError: If not even one may leave.
-    """
-    from verifier_ladder.cli.reopening import REVIEWS
-    from verifier_ladder.cli.workorders import CASE, on_plates, write_order
-    from verifier_ladder.errors import ConfigError
-    from verifier_ladder.plates import Batches, send
-    from verifier_ladder.run import Run
-
-    batches = Batches(ledger, campaign)
-    waiting = rows if again else [r for r in rows if bytes.fromhex(r[CASE]) not in batches.cases]
-    if not waiting:
-        return []
-    chosen = waiting[: layout.cases_in(batches.left)]
-    if not chosen:
-        raise ConfigError(
-            f"{batches.left:,} wells may leave, too few for one case with the controls; have more "
-            "approved, with `vladder case approve`"
-        )
-    wells = layout.draw([bytes.fromhex(row[CASE]) for row in chosen])
-    placed = on_plates(chosen, wells)
-    with write_order(out, placed):
-        send(ledger, campaign, layout, wells, by=Run(REVIEWS).user or "unknown", again=again)
-    return placed
 
 
 def _left_before(
@@ -237,27 +275,33 @@ def _left_before(
     wells = Batches(ledger, campaign).batch(batch)
     lying = {well.case.hex() for well in wells if well.case is not None}
     still = [row for row in rows if row[CASE] in lying]
-    return on_plates(still, wells) if still else []
+    return on_plates(still, wells) if still and wells[0].well else still
 
 
 @app.command("approve")
 def case_approve(
     *,
-    wells: Annotated[int, typer.Option("--wells", min=1, help="Wells, controls and all.")],
+    rows: Annotated[
+        int,
+        typer.Option("--rows", min=1, help="Rows of work orders: cases, or wells, controls too."),
+    ],
     by: Annotated[str, typer.Option("--by", help="Who approves it.")],
     campaign: options.InCampaign = None,
     ledger: options.LedgerAt = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Approve that so many wells more may leave on plates."""
+    """Approve that so many rows more may leave in work orders.
+
+    A row is a case or, on plates, a well.
+    """
     from verifier_ladder.plates import Batches, approve
 
     with existing_ledger(ledger) as store:
         name = only_campaign(store, campaign).name
-        approve(store, name, wells, by=by)
+        approve(store, name, rows, by=by)
         left = Batches(store, name).left
-    words = f"{_count(wells, 'well')} approved by {printable(by)}; {left:,} may leave"
-    output.say_done({"approved": wells, "left": left}, words, as_json=as_json)
+    words = f"{_count(rows, 'row')} approved by {printable(by)}; {left:,} may leave"
+    output.say_done({"approved": rows, "left": left}, words, as_json=as_json)
 
 
 @app.command("in")

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
+from verifier_ladder.plates import approve
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.tiers.world.case import WorldVerifier
 
@@ -53,6 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         campaign.score([vl.Candidate("text", text, task) for text in TEXTS])
         assert campaign.drain(300)
         assert len(TEXTS) == len(campaign.cases())
+        approve(campaign.ledger, "weights", 3 * len(TEXTS), by="the head")
     return folder
 
 
@@ -116,7 +118,7 @@ def test_a_work_order_tells_neither_what_is_hidden_nor_what_other_tiers_said(
 ) -> None:
     blind, seeing = folder / "blind.json", folder / "seeing.json"
     assert 0 == run("out", "--out", blind).exit_code
-    assert 0 == run("out", "--out", seeing, "--unblind").exit_code
+    assert 0 == run("out", "--out", seeing, "--unblind", "--again").exit_code
 
     assert "secretive" not in blind.read_text() + seeing.read_text()
     assert "guess-files" not in blind.read_text()
@@ -126,6 +128,27 @@ def test_a_work_order_tells_neither_what_is_hidden_nor_what_other_tiers_said(
         row["question"].endswith("is it [hidden]?") for row in json.loads(blind.read_text())
     )
     assert all(["guess-files"] == list(r["other_tiers"]) for r in json.loads(seeing.read_text()))
+
+
+def test_no_more_rows_leave_than_were_approved_and_each_case_once(run: Run, folder: Path) -> None:
+    order, count = folder / "order.json", len(TEXTS)
+
+    def leave(*options: object) -> tuple[int, int]:
+        order.unlink(missing_ok=True)
+        code = run("out", "--out", order, *options).exit_code
+        return code, len(json.loads(order.read_text())) if order.exists() else 0
+
+    assert (0, count) == leave()
+    assert (1, 0) == leave()
+    assert (0, count) == leave("--again")
+    assert (0, count) == leave("--by", "ada")
+    assert (2, 0) == leave("--again")
+    assert (1, 0) == leave("--by", "bob")  # Another reads them all.
+    assert 2 == told(run("approve", "--rows", 2, "--by", "the head", "--json"))["left"]
+    left = told(run("out", "--out", order, "--again", "--json"))
+    assert (2, count) == (left["rows"], left["open"])
+    assert (0, 2) == leave("--batch", left["batch"])
+    assert 2 == run("out", "--out", order, "--batch", left["batch"], "--by", "ada").exit_code
 
 
 @pytest.mark.parametrize(
@@ -396,6 +419,7 @@ def test_replicates_are_rows_of_their_own(tmp_path: Path) -> None:
     )
     with open_campaign() as campaign:
         campaign.score(["CCO"], deadline=0)
+        approve(campaign.ledger, "twice", 2, by="the head")
     vladder = partial(CliRunner().invoke, app)
     place = ["--ledger", str(tmp_path / "ledger.db")]
     file = tmp_path / "order.json"

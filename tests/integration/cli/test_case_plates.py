@@ -69,7 +69,7 @@ def out(run: Run, folder: Path, *options: object) -> Any:
 @pytest.fixture
 def order(run: Run, folder: Path) -> Rows:
     """A plate with two wells of each of three cases, and two of a control."""
-    assert 0 == run("approve", "--wells", 8, "--by", "ada").exit_code
+    assert 0 == run("approve", "--rows", 8, "--by", "ada").exit_code
     done = out(run, folder)
     assert 0 == done.exit_code, done.output
     return list(json.loads((folder / "order.json").read_text()))
@@ -125,11 +125,11 @@ def test_nothing_leaves_that_was_not_approved(run: Run, folder: Path) -> None:
     assert (2, True) == (done.exit_code, "vladder case approve" in done.stderr)
     assert not (folder / "order.json").exists()
 
-    assert 6 == told(run("approve", "--wells", 6, "--by", "ada"))["left"]
+    assert 6 == told(run("approve", "--rows", 6, "--by", "ada"))["left"]
     assert (2, 6) == (told(out(run, folder))["cases"], told_rows(folder))
     assert 2 == out(run, folder).exit_code
 
-    assert 4 == told(run("approve", "--wells", 4, "--by", "ada"))["left"]
+    assert 4 == told(run("approve", "--rows", 4, "--by", "ada"))["left"]
     assert 1 == told(out(run, folder))["cases"]
 
 
@@ -139,7 +139,7 @@ def told_rows(folder: Path) -> int:
 
 @pytest.mark.usefixtures("order")
 def test_what_lies_on_a_plate_leaves_again_only_on_demand(run: Run, folder: Path) -> None:
-    run("approve", "--wells", 8, "--by", "ada")
+    run("approve", "--rows", 8, "--by", "ada")
     (folder / "order.json").unlink()
 
     done = out(run, folder)
@@ -179,7 +179,7 @@ def test_a_batch_without_open_cases_is_not_written_again_and_named(
 
 
 def test_a_batch_of_which_no_file_could_be_written_takes_no_wells(run: Run, folder: Path) -> None:
-    run("approve", "--wells", 8, "--by", "ada")
+    run("approve", "--rows", 8, "--by", "ada")
 
     missing = run("out", "--out", folder / "no" / "order.json", "--plates", 96)
 

@@ -254,6 +254,7 @@ def filled(order: Path, value: str) -> str:
 
 def test_two_read_in_files(vladder: Run, tmp_path: Path) -> None:
     orders = {who: tmp_path / f"{who}.csv" for who in ("ada", "bob")}
+    assert 0 == vladder("case", "approve", "--rows", 2, "--by", "the head").exit_code
     asked = []
     for who, order in orders.items():
         assert 0 == vladder("case", "out", "--out", order, "--by", who).exit_code

@@ -95,12 +95,12 @@ def ledger() -> Ledger:
 
 def test_nothing_leaves_without_an_approval_or_beyond_it(ledger: Ledger) -> None:
     layout = Layout(96, 7)
-    with pytest.raises(ConfigError, match="4 wells would leave, and 0 may"):
+    with pytest.raises(ConfigError, match="4 rows would leave, and 0 may"):
         send(ledger, "a", layout, layout.draw(keys(4)), by="bob")
     approve(ledger, "a", 3, by="ada")
     approve(ledger, "b", 100, by="ada")
 
-    with pytest.raises(ConfigError, match="4 wells would leave, and 3 may"):
+    with pytest.raises(ConfigError, match="4 rows would leave, and 3 may"):
         send(ledger, "a", layout, layout.draw(keys(4)), by="bob")
     assert {} == Batches(ledger, "a").wells
 
@@ -160,7 +160,7 @@ def test_a_case_lies_on_two_plates_only_on_demand(ledger: Ledger) -> None:
     first, second = (Layout(96, seed) for seed in (7, 8))
     send(ledger, "a", first, first.draw(keys(2)), by="bob")
 
-    with pytest.raises(ConfigError, match="have left on other plates"):
+    with pytest.raises(ConfigError, match="have left just now"):
         send(ledger, "a", second, second.draw(keys(1)), by="bob")
     send(ledger, "a", second, second.draw(keys(1)), by="bob", again=True)
 
@@ -221,8 +221,8 @@ def batch_of(layout: Layout, wells: list[Well]) -> Block:
 @pytest.mark.parametrize(
     ("seed", "cases", "message"),
     [
-        (8, slice(3, 6), "3 wells would leave, and 1 may"),
-        (8, slice(0, 1), "have left on other plates"),
+        (8, slice(3, 6), "3 rows would leave, and 1 may"),
+        (8, slice(0, 1), "have left just now"),
         (7, slice(0, 3), "this very batch has left before"),
     ],
 )

@@ -64,7 +64,7 @@ CALLS: dict[str, list[str]] = {
     "token revoke": ["somebody"], "token secret": [], "worker start": ["--until-idle"],
     "try": ["words.py:words", "--kind", "choice"],
     "case out": ["--out", "order.csv"], "case in": ["rows.jsonl"],
-    "case approve": ["--wells", "96", "--by", "ada"], "case seal": [],
+    "case approve": ["--rows", "96", "--by", "ada"], "case seal": [],
     "case feed": ["prices.csv"], "case resettle": [],
 }  # fmt: skip
 MAKE_A_LEDGER = {
