@@ -269,11 +269,11 @@ def splits(key: Key) -> None:
         "101", task(time, PRICED, as_of=moment_before), YES, "a second before the split", UNITS,
         score=within(float(abs(101 - 2 * value)), 1e-9),
     )  # fmt: skip
-    for since, why in (
+    for stated, why in (
         ("noon", "words for a time"), (True, "a truth value for a time"),
         ("2026-02-16T16:00:00", "a time without a zone"), (moved(time, seconds=1), "after it"),
     ):  # fmt: skip
-        given = task(time, PRICED, as_of=since)
+        given = task(time, PRICED, as_of=stated)
         key.add("100", given, UNKNOWN, f"units of {why}", "convention", reason="as_of")
         del given["«case»"]
         key.add(

@@ -16,9 +16,11 @@ from verifier_ladder.demo import market
 from verifier_ladder.demo.market import Market, run_market
 
 
-def shown(folder: Path, **options: float) -> tuple[Market, str, str]:
+def shown(folder: Path, *, seconds: float, every: float) -> tuple[Market, str, str]:
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    made = run_market(ledger=folder / "market.db", seed=3, console=console, **options)
+    made = run_market(
+        ledger=folder / "market.db", seed=3, console=console, seconds=seconds, every=every
+    )
     assert isinstance(console.file, io.StringIO)
     return made, console.file.getvalue(), (folder / "market.html").read_text("utf-8")
 

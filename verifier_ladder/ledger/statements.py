@@ -48,7 +48,7 @@ def statements(
         )
     if not log.newest():
         return
-    _, (origin, size, _) = log.signed()
+    origin, size, *_ = log.signed()[1]
     ladders = {row.name: row.ladder_digest for row in log.campaigns()}
     before: dict[bytes, list[tuple[int, bytes]]] = {}
     for leaf in log.leaves(until=size):
