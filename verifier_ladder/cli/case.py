@@ -95,8 +95,8 @@ def case_out(
     ways = {"--batch": batch, "--by": by, "--plates": layout}
     if len(given := [way for way, value in ways.items() if value is not None]) > 1:
         raise ConfigError(
-            f"{' and '.join(given)}: give one. --batch writes what has left, --by claims cases "
-            "for a person, and --plates draws wells"
+            f"{' and '.join(given)}: give one of them. --batch writes what left, --by claims "
+            "cases for a person, and --plates draws wells"
         )
     if lease is not None and by is None:
         raise ConfigError("--lease says for how long --by claims cases: give --by NAME, too")
