@@ -112,7 +112,8 @@ def case_out(
                 with write_order(out, rows):
                     pass
         elif by is not None:
-            rows = sender.to_reader(rows, Reviews(store, row.name, asked), by.strip(), lease or _LEASE)
+            reviews = Reviews(store, row.name, asked)
+            rows = sender.to_reader(rows, reviews, by.strip(), lease or _LEASE)
         else:
             rows = sender.on_plates(rows, layout) if layout else sender.listed(rows)
     _say_left(rows, out, are_open, batch or sender.batch, as_json=as_json)
