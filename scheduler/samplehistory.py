@@ -114,7 +114,8 @@ def samples_of_step(
         step: The step.
         positions: Only these, from the entries that hold them.
         hear_others: Whether revisions of others are read then, too: as they are cancelled, they
-            tell of those that are left (`left`, `spoken`).
+            tell of those that are left (`left`, `spoken`). All is known then of whoever was
+            recorded with one of these samples, so that is given, too.
     """
     found: dict[int, RecordedSample] = {}
     entries = ledger.step_entries(campaign, run, step, positions=positions)
@@ -122,9 +123,13 @@ def samples_of_step(
         own = {entry.id for entry in entries}
         every = ledger.step_entries(campaign, run, step)
         entries = (entry for entry in every if entry.id in own or entry.kind == "revision")
+    known = dict.fromkeys(positions or ())
     for entry in entries:
-        _take(found, ledger.read(entry), entry.id)
-    return found if positions is None else {n: found[n] for n in positions if n in found}
+        block = ledger.read(entry)
+        _take(found, block, entry.id)
+        if hear_others and entry.kind != "revision" and block.samples is not None:
+            known |= dict.fromkeys(block.samples.positions)
+    return found if positions is None else {n: found[n] for n in known if n in found}
 
 
 def _take(found: dict[int, RecordedSample], block: Block, entry: int) -> None:

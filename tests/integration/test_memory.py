@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 MIB = 2**20
+SAMPLES = 20
+"""Samples of a long call for each MiB of the setting: beside its text one takes some kB."""
 
 PRELUDE = """
 import sys
@@ -122,10 +124,13 @@ def test_a_call_leaves_nothing_of_very_long_completions(tmp_path: Path, isolatio
 def test_no_length_of_completions_takes_more_than_the_setting(
     tmp_path: Path, setting: int, length: int, isolation: str
 ) -> None:
-    arguments = f"{setting}MiB", tmp_path / "ledger.db", isolation, length
+    most = f"{setting}MiB"
+    total, of_a_call = min(2 * setting * MIB, length * 100_000), length * SAMPLES * setting
 
-    (many,) = ran(MANY, *arguments, min(2 * setting * MIB, length * 100_000))
-    (at_once,) = ran(AT_ONCE, *arguments, min(setting * MIB, length * 20_000))
+    (many,) = ran(MANY, most, tmp_path / "many.db", isolation, length, total)
+    (at_once,) = ran(
+        AT_ONCE, most, tmp_path / "at once.db", isolation, length, min(setting * MIB, of_a_call)
+    )
 
     assert many < setting * MIB
     assert at_once < setting * MIB

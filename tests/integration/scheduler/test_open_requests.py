@@ -1,5 +1,6 @@
 """What an earlier process left open is taken up without reading what is over."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,39 @@ def test_of_a_step_only_the_entries_of_samples_that_wait_are_read(
         assert {waiting.position} == set(read)
 
         assert {waiting.position} == {revision.position for revision in campaign.revisions()}
+
+
+class Laboratory(vl.Verifier):
+    name, version, tier, kind, waits = "laboratory", "1", "world", "text", True
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        return [vl.Verdict.abstain("asked", evidence={"waiting": True}) for _ in candidates]
+
+
+def test_a_step_that_is_answered_little_by_little_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened() -> vl.Campaign:
+        return vl.Campaign.open(
+            "c", ladder=vl.Ladder("l", [cheap, Laboratory()], policy="all_tiers"),
+            ledger=tmp_path / "l.db", run="r", workers=1, budget={"world": "unlimited"},
+        )  # fmt: skip
+
+    with opened() as campaign:
+        campaign.score(["a" * (position + 1) for position in range(STEPS)], step=0)
+        assert campaign.drain(300)
+    read: list[str] = []
+
+    def noting(ledger: Ledger, entry: Entry) -> Block:
+        read.append(entry.kind)
+        return real(ledger, entry)
+
+    real = Ledger.read
+    monkeypatch.setattr(Ledger, "read", noting)
+    with opened() as campaign:
+        for case in campaign.cases():
+            campaign.answer(case, 1.0, source="laboratory")
+        told = [*read]
+        assert STEPS == len(list(campaign.revisions()))
+
+    assert (1, 0) == (told.count("score"), told.count("revision"))
