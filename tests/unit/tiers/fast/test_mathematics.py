@@ -120,6 +120,17 @@ class TestMathematics(VerifierTestCase):
     def verifier(self) -> Mathematics:
         return Mathematics()
 
+    @pytest.fixture
+    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
+        """All of it, and a fifth for the twins: math-verify takes milliseconds a case."""
+        key = AnswerKey.named("mathematics")
+        step = 5 if "twins" in request.node.name else 1
+        return AnswerKey(key.name, key.cases[::step], key.lines[::step])
+
+    @pytest.mark.slow
+    def test_the_whole_answer_key_tells_it_from_naive_twins(self) -> None:
+        assert not (found := AnswerKey.named("mathematics").weaknesses(TWINS)), found
+
     @pytest.mark.slow  # Forty mutants, each put to a thousand cases.
     def test_the_answer_key_catches_mutants(
         self, verifier: Verifier, answer_key: AnswerKey | None

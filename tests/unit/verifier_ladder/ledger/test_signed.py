@@ -195,7 +195,7 @@ def test_machines_that_sign_in_turn_see_each_others_history(
 ) -> None:
     for turn in range(6):
         monkeypatch.setenv("VLADDER_KEY", str(tmp_path / f"machine{turn % 2}"))
-        grow(path, *(f"{turn}.{n}" for n in range(turn * 60 + 1)))
+        grow(path, *(f"{turn}.{n}" for n in range(turn * 20 + 1)))
 
     assert intact(path)
     with opened(path) as ledger:
