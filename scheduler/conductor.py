@@ -9,8 +9,8 @@ from time import monotonic
 from uuid import uuid4
 
 from verifier_ladder import telemetry
-from verifier_ladder.containment import ContainedLog, text_of
-from verifier_ladder.errors import ConfigError, EngineError, VerifierError
+from verifier_ladder.containment import ContainedLog, ends_program, text_of
+from verifier_ladder.errors import EngineError, LedgerError
 from verifier_ladder.horizon import horizon_of, plan
 from verifier_ladder.imports import ImportReport, ImportRow
 from verifier_ladder.ladder import Ladder
@@ -447,8 +447,12 @@ class Conductor:
         for key, (verdict, source) in concluded.items():
             try:
                 self.answers({key: (verdict, uuid4().hex)}, source)
-            except (ConfigError, VerifierError) as error:  # Somebody has answered it otherwise.
-                _LOG.warning("what %s say is not taken: %s", source, error)
+            except LedgerError:
+                raise
+            except BaseException as error:  # It was answered otherwise; or a verifier's own code.
+                if ends_program(error):
+                    raise
+                _LOG.warning("what %s say is not taken: %s", source, text_of(error))
         return len(concluded)
 
     def supersede(self, key: bytes, value: object, source: str, why: str) -> bool:

@@ -32,6 +32,12 @@ LARGEST: Final = 2**53 - 1
 _NO_LEAST: Final = float("-inf")
 _SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy"})
 """Annotations that tell nothing, and a protocol, which the ladder looks at itself."""
+_MARK: Final = "is_checked"
+_ITEMS: Final = {
+    "str": " of texts", "str | Path": " of texts", "int": " of whole numbers", "Transcript": "",
+    "CheckState": " of states",
+}  # fmt: skip
+"""What lists are looked through for, and how an error names it."""
 
 
 def checked_url(what: str, url: str) -> str:
@@ -129,9 +135,15 @@ def checked(*own: str, **least: float) -> Callable[[Callable[P, R]], Callable[P,
                 (settings if name in settings else given.arguments)[name] = plain
             return function(*given.args, **given.kwargs)
 
+        vars(call)[_MARK] = True
         return call
 
     return decorate
+
+
+def is_checked(function: Callable[..., Any]) -> bool:
+    """Whether `checked` stands before a function."""
+    return _MARK in vars(function)
 
 
 def options_checked(*others: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -263,7 +275,10 @@ def _written(function: Callable[..., Any], given: Mapping[str, Any]) -> str:
     if first not in {"self", "cls"}:
         return name
     owner = given[first] if first == "cls" else type(given[first])
-    return f"{public_name(owner)}(...)" if name == "__init__" else f"{owner.__name__}.{name}"
+    if name == "__init__":
+        return f"{public_name(owner)}(...)"
+    known = next((of for of in owner.__mro__ if public_name(of) != of.__name__), owner)
+    return f"{known.__name__}.{name}"
 
 
 def _is_accepted(rule: Rule, value: Any) -> bool:
@@ -406,14 +421,15 @@ def _instance(name: str) -> Rule | None:
     """An object of a class, known by its name: the class itself may not be imported yet."""
     if not name.isidentifier() or not name[0].isupper():
         return None
-    return Rule(lambda value: any(of.__name__ == name for of in type(value).__mro__), f"a {name}")
+    article = "an" if name[0] in "AEIOU" else "a"
+    return Rule(
+        lambda value: any(of.__name__ == name for of in type(value).__mro__), f"{article} {name}"
+    )
 
 
 def _many(inner: str, least: float, *, is_read_once: bool) -> Rule:
-    each = _rule(inner, _NO_LEAST) if inner in {"str", "int", "str | Path", "Transcript"} else None
-    what = {"str": " of texts", "str | Path": " of texts", "int": " of whole numbers"}.get(
-        inner, ""
-    )
+    each = _rule(inner, _NO_LEAST) if inner in _ITEMS else None
+    what = _ITEMS.get(inner, "")
 
     def accepts(value: Any) -> bool:
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(

@@ -18,7 +18,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.canonicaliser import Canonicaliser, Identity
-from verifier_ladder.errors import ConfigError, PluginError
+from verifier_ladder.containment import text_of
+from verifier_ladder.errors import ConfigError, LadderError, PluginError
 
 if TYPE_CHECKING:
     from verifier_ladder.verifiers import Verifier
@@ -156,11 +157,13 @@ class Registry:
             return found
         try:
             return type(found)(**settings)
-        except (TypeError, ValueError) as error:
+        except LadderError:
+            raise
+        except Exception as error:  # It may be anybody's class.
             given = ", ".join(settings)
             raise ConfigError(
-                f"verifier {name} can't be made with the settings {given}: {error}"
-            ) from None
+                f"verifier {name} can't be made with the settings {given}: {text_of(error)}"
+            ) from error
 
     def canonicaliser(self, kind: str) -> Canonicaliser:
         """Find what brings candidates of this kind to canonical form; the identity if nothing.

@@ -15,7 +15,7 @@ from math import isclose
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from verifier_ladder.agreement import alpha_of_labels, alpha_of_numbers
-from verifier_ladder.arguments import checked_value
+from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.errors import ConfigError, LeaseError
 from verifier_ladder.exchange import verdict_from, verdict_message
 from verifier_ladder.ladder import Ladder
@@ -126,6 +126,7 @@ class Reviews:
         True
     """
 
+    @checked()
     def __init__(self, ledger: Ledger, campaign: str, ladder: Ladder | None) -> None:
         """Read what was claimed and answered.
 
@@ -175,6 +176,7 @@ class Reviews:
             return "others are reading it"
         return ""
 
+    @checked()
     def claim(
         self, cases: Iterable[A], reader: str, *, lease: float = LEASE, skipped: bool = False
     ) -> tuple[A, Claim] | None:
@@ -200,6 +202,7 @@ class Reviews:
                     return case, Claim(case.check_key, reader, seat.claim, seat.until)
         return None
 
+    @checked()
     def claim_all(
         self, cases: Sequence[A], reader: str, *, lease: float = LEASE, most: int | None = None
     ) -> list[A]:
@@ -209,6 +212,7 @@ class Reviews:
         refused = self._record(reader, acts)
         return [case for case in free if case.check_key not in refused]
 
+    @checked()
     def answer(self, claim: Claim, verdict: Verdict) -> None:
         """Answer on a claim.
 
@@ -220,6 +224,7 @@ class Reviews:
         if refused:
             raise LeaseError(refused[claim.case])
 
+    @checked()
     def hand_in(
         self, reader: str, told: Sequence[tuple[Asked, Verdict]], *, event: str = ""
     ) -> dict[bytes, str]:
@@ -245,6 +250,7 @@ class Reviews:
             acts.append({**said, "said": verdict_message(verdict)})
         return refused | self._record(reader, acts, event)
 
+    @checked()
     def release(self, claim: Claim, *, skip: bool = False) -> None:
         """Give a claim back; one that has run out is gone already.
 
@@ -255,6 +261,7 @@ class Reviews:
         act = {"act": "skip" if skip else "release", "case": claim.case.hex()}
         self._record(claim.reader, [{**act, "claim": claim.number}])
 
+    @checked()
     def withdraw(self, case: bytes, reader: str) -> None:
         """Take back what a reader has said of a case whose readers have not all answered.
 
@@ -303,6 +310,7 @@ class Reviews:
         self._has_told = True
         return self.concluded()
 
+    @checked()
     def agreement(self, verifier: str) -> Agreement:
         """How far the first two readers of a verifier's cases agree.
 

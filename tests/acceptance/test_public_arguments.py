@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.client.wire import ScoreOptions
+from verifier_ladder.ledger.records import Entry
+from verifier_ladder.ledger.replies import Reply
+from verifier_ladder.registry import REGISTRY
 
 ODD: list[Any] = [
     object(), True, 1.5, -1, -5, 0, math.nan, math.inf, 10**400, "", "\0", "abc", b"abc", [],
@@ -121,6 +126,21 @@ def methods(name: str) -> list[tuple[str, str, str]]:
 
 
 METHODS = [each for name in ("Campaign", *OBJECTS) for each in methods(name)]
+STORE = [
+    (name, parameter)
+    for name in sorted(dir(vl.Ledger))
+    if not name.startswith("_") and inspect.isfunction(inspect.getattr_static(vl.Ledger, name))
+    and name not in {"aliases", "verdicts", "append"}  # What `score` itself calls for each batch.
+    for parameter in inspect.signature(getattr(vl.Ledger, name)).parameters
+    if parameter != "self"
+]  # fmt: skip
+SOUND: dict[str, Any] = {
+    "str": "a", "bytes": b"k" * 32, "int": 1, "float": 1.0, "bool": False, "Sequence": [],
+    "Mapping": {}, "Callable": lambda *_: None, "Rate": vl.Rate("1/s"), "Cost": vl.Cost(),
+    "Verdict": vl.Verdict.accept(1.0), "Reply": Reply(b"", "c", "r", 0, 0),
+    "Entry": Entry(1, "score", "c", 0.0, b"", b""),
+}  # fmt: skip
+"""What is right, by the first word of an annotation."""
 HOSTILE: list[Callable[[], Any]] = [
     lambda: True, lambda: 1.5, lambda: -1, lambda: math.nan, lambda: math.inf, lambda: 10**400,
     lambda: 2**63, lambda: 1e300, lambda: "", lambda: "\ud800", lambda: "x" * 100_000,
@@ -259,6 +279,73 @@ def test_a_clients_methods_refuse_what_makes_no_sense_before_they_ask(
         given = {**ASKED[name], parameter: odd}
         with pytest.raises(vl.ConfigError):
             finished(getattr(asking, name)(**given))
+
+
+@pytest.mark.parametrize("place", [None, "ledger.db"])
+def test_the_methods_of_a_ledger_refuse_what_makes_no_sense(place: str | None) -> None:
+    wrong = []
+    with vl.open_ledger(place) as ledger:
+        for name, parameter in STORE:
+            method = getattr(ledger, name)
+            known = inspect.signature(method).parameters
+            needed = {n: sound(p) for n, p in known.items() if p.default is p.empty}
+            for odd in (object(), [object()], {"a": object()}):
+                holds_many = "[" in str(known[parameter].annotation)
+                if holds_many and type(odd) is not object:
+                    continue
+                told = ""
+                try:
+                    method(**{**needed, parameter: odd})
+                except vl.LadderError as error:
+                    told = str(error)
+                if not told.startswith(f"Ledger.{name}: {parameter}="):
+                    wrong.append((name, parameter, odd, told))
+        with pytest.raises(vl.ConfigError, match=r"Ledger\.checks: states=\['queued'\]"):
+            ledger.checks(states=["queued"])  # type: ignore[list-item]
+        assert 0 == ledger.newest()
+    assert [] == wrong
+
+
+def sound(parameter: inspect.Parameter) -> Any:
+    return SOUND[re.split(r"\W", str(parameter.annotation), maxsplit=1)[0]]
+
+
+INSTALLED = entry_points(group="verifier_ladder.verifiers")
+NO_NUMBER = ("3", "false", [1], math.nan)
+
+
+def test_settings_of_all_our_verifiers_are_checked_where_a_ladder_names_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Text for a number or a truth value would be found out by every single candidate."""
+    monkeypatch.setattr(REGISTRY, "_verifiers", {})  # Other tests have some of these names.
+    wrong = []
+    for name in sorted(point.name for point in INSTALLED):
+        of = type(REGISTRY.get(name))
+        if not of.__module__.startswith("verifier_ladder."):
+            continue
+        for parameter in inspect.signature(of).parameters.values():
+            kind = str(parameter.annotation)
+            may_be_none = kind.endswith(" | None")
+            odd: list[Any] = [object(), [object()], 10**400]
+            if kind.removesuffix(" | None") in {"int", "float", "bool"}:
+                odd += NO_NUMBER
+            for value in odd:
+                told = refusal_of(name, parameter.name, value)
+                is_free = kind.startswith(("str", "Sequence", "Mapping")) or may_be_none
+                if told is None and (type(value) is object or not is_free):
+                    wrong.append((name, parameter.name, value))
+    assert [] == wrong
+
+
+def refusal_of(name: str, setting: str, value: Any) -> vl.LadderError | None:
+    """Why a ladder's table is refused; whatever else is raised comes through."""
+    table = {"name": "l", "verifiers": [{"name": name, "settings": {setting: value}}]}
+    try:
+        vl.Ladder.from_table(table)
+    except vl.LadderError as error:
+        return error
+    return None
 
 
 def test_messages_name_what_a_user_writes(campaign: vl.Campaign) -> None:

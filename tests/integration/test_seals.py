@@ -22,7 +22,7 @@ from verifier_ladder.cli.app import app
 from verifier_ladder.ledger import records
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.offline import read_checkpoint
-from verifier_ladder.ledger.queue import SqlQueue
+from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.scheduler import seals
 from verifier_ladder.tiers.world.order import MarketOrder
 
@@ -86,12 +86,12 @@ def test_a_clock_that_is_set_back_once_a_feed_was_asked_lets_no_copy_in(
     def clock(*_: object) -> float:
         return world.horizon + (1 if begun.is_set() and not asked.exists() else -1)
 
-    def queue_due(ledger: SqlQueue, digests: Sequence[bytes], *, now: float) -> int:
+    def queue_due(ledger: SqlLedger, digests: Sequence[bytes], *, now: float) -> int:
         begun.set()
         return real(ledger, digests, now=now + 2)
 
-    real = SqlQueue.queue_due
-    monkeypatch.setattr(SqlQueue, "queue_due", queue_due)
+    real = SqlLedger.queue_due
+    monkeypatch.setattr(SqlLedger, "queue_due", queue_due)
     monkeypatch.setattr(Database, "clock", clock)
     for module in (records, seals):
         monkeypatch.setattr(module, "host_clock", clock)

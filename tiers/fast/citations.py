@@ -30,6 +30,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
@@ -39,7 +40,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, answers, blocks, text_of
 from verifier_ladder.tiers.fast.jsonschema import parse
 from verifier_ladder.tiers.fast.markup import shown, without_hidden
-from verifier_ladder.tiers.fast.quotation import LEAST, plain, quoted_in
+from verifier_ladder.tiers.fast.quotation import LARGEST, LEAST, plain, quoted_in
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
@@ -52,8 +53,6 @@ HOW: Mapping[str, str] = {
 """What to tell a student model about each form."""
 MOST = 100
 """Citations of one answer."""
-_LARGEST = 64 << 20
-"""Characters of all sources together."""
 _TEXTS = {".txt", ".md"}
 _DEPTH = 8
 _SHOWN, _TOLD = 60, 6
@@ -134,6 +133,7 @@ class Citations(SingleVerifier):
         task={"sources": {"a": "These words stand there."}},
     )  # fmt: skip
 
+    @checked()
     def __init__(self, *, folder: str | Path | None = None) -> None:
         """Take sources of your own.
 
@@ -196,8 +196,8 @@ def _checked(given: Mapping[str, str]) -> dict[str, str]:
         raise TaskError("the task's sources make no sense: a name is empty, or there twice")
     if not all(map(plain, made.values())):
         raise TaskError("the task's sources make no sense: one of them holds no words")
-    if sum(map(len, made.values())) > _LARGEST:
-        raise TaskError(f"the task's sources are too long: {_LARGEST} characters are read")
+    if sum(map(len, made.values())) > LARGEST:
+        raise TaskError(f"the task's sources are too long: {LARGEST} characters are read")
     return made
 
 

@@ -24,6 +24,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.text import printable
@@ -392,6 +393,7 @@ class CodeCompiles(SingleVerifier):
     sandbox: Sandbox = Sandbox()
     control = Candidate("text", "def solve(n):\n    return n + 1")
 
+    @checked()
     def __init__(self, *, cpu: float = 5.0, memory: int = 256 << 20) -> None:
         """Say what compiling may take.
 

@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
@@ -153,6 +154,7 @@ class CodeStdio(SingleVerifier):
     sandbox: Sandbox = Sandbox()
     control = Candidate("text", "print(input())", task={"inputs": ["a\n"], "outputs": ["a\n"]})
 
+    @checked()
     def __init__(
         self,
         *,

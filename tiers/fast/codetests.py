@@ -20,6 +20,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.keys import digest
@@ -132,6 +133,7 @@ class CodeTests(ProgramVerifier):
         "text", "def solve(n):\n    return n + 1", task={"tests": "assert solve(1) == 2"}
     )
 
+    @checked()
     def __init__(
         self,
         *,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
@@ -188,6 +189,7 @@ class CrystalGate(SingleVerifier):
     control = Candidate("crystal", CrystalCanonicaliser.control)
     data_settings = CrystalGateSettings
 
+    @checked()
     def __init__(
         self,
         *,

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare
@@ -58,6 +59,7 @@ class ExactMatch(MarkedVerifier):
     task_fields = ("answer", "normalise")
     control = Candidate("text", "42", task={"answer": "42"})
 
+    @checked()
     def __init__(
         self, *, find: Sequence[str] = SHORT, normalise: Sequence[Rule] = ("space",)
     ) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tiers.fast.extraction import SHORT, agreed, answers, bare
@@ -49,6 +50,7 @@ class F1(MarkedVerifier):
     task_fields = ("answer",)
     control = Candidate("text", "42", task={"answer": "42"})
 
+    @checked()
     def __init__(self, *, find: Sequence[str] = SHORT, least: float = 0.6) -> None:
         """Set what is read, and what is enough.
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
@@ -162,6 +163,7 @@ class FinalState(SingleVerifier):
         turns=(Turn(ToolCall("write_file", {"path": "a", "content": "b"})),),
     )  # fmt: skip
 
+    @checked()
     def __init__(self, *, most_turns: int = 1000) -> None:
         """Set what is read.
 

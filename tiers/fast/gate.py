@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
@@ -57,6 +58,7 @@ class MoleculeGate(SingleVerifier):
     control = Candidate("molecule", "CCO")
     data_settings = GateSettings
 
+    @checked(max_charge=0, max_atom_charge=0, max_radicals=0)
     def __init__(
         self,
         *,

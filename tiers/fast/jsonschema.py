@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.text import printable
@@ -55,6 +56,7 @@ class JsonSchema(MarkedVerifier):
     task_fields = ("schema",)
     control = Candidate("text", "{}", task={"schema": {"type": "object"}})
 
+    @checked()
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from verifier_ladder.arguments import checked_value
+from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
@@ -102,6 +102,7 @@ class MoleculeNovelty(SingleVerifier):
         "molecule", "CCO", task={"target": "CCO", "criteria": {"similarity": {"least": 0}}}
     )
 
+    @checked()
     def __init__(
         self,
         *,

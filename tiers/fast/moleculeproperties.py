@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ToolError
@@ -113,6 +114,7 @@ class MoleculeProperties(SingleVerifier):
     control = Candidate("molecule", "CCO", task={"criteria": {"logp": {"most": 5}}})
     data_settings = PropertiesSettings
 
+    @checked()
     def __init__(
         self,
         *,

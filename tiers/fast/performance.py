@@ -33,6 +33,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
@@ -157,6 +158,7 @@ class CodePerformance(ProgramVerifier):
         },
     )  # fmt: skip
 
+    @checked()
     def __init__(
         self,
         *,

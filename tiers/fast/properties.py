@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
@@ -168,6 +169,7 @@ class CodeProperties(SingleVerifier):
         task={"inputs": [{"type": "lists", "of": {"type": "integers"}}], "property": "sorts"},
     )  # fmt: skip
 
+    @checked()
     def __init__(
         self, *, examples: int = 50, cpu: float = 2.0, wall: float = 10.0,
         memory: int = 512 << 20, total: float = 120.0, holds: Holds | None = None,

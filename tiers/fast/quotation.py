@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 
 MOST_PARTS = 16
@@ -32,6 +31,11 @@ LEAST = 12
 _LEAST_OF_PART = 4
 _MOST_PLACES = 1000
 """Places of a part that are looked at; words that stand in more are no quotation."""
+LARGEST = 64 << 20
+"""Characters of all sources together."""
+_MOST_KEPT = 256
+_kept: dict[str, str] = {}
+"""Texts that were made alike, the oldest first."""
 _ALIKE = str.maketrans({
     **dict.fromkeys("‘’‚‛′", "'"), **dict.fromkeys("“”„‟″«»", '"'),
     **dict.fromkeys("‐‑‒–−", "-"),
@@ -62,15 +66,21 @@ _LOST_START = re.compile(r"[.,]?\d")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 
 
-@lru_cache(maxsize=256)
 def plain(text: str) -> str:
     r"""Make alike what does not matter in writing.
+
+    It is kept for the next quotation, but no more characters than one task may bring.
 
     Example:
         >>> plain("“It isn’t\n 48–52”")
         '"It isn\'t 48-52"'
     """
-    return " ".join(unicodedata.normalize("NFC", text.translate(_ALIKE)).split())
+    if (found := _kept.get(text)) is None:
+        found = " ".join(unicodedata.normalize("NFC", text.translate(_ALIKE)).split())
+        _kept[text] = found
+        while len(_kept) > _MOST_KEPT or (len(_kept) > 1 and sum(map(len, _kept)) > LARGEST):
+            del _kept[next(iter(_kept))]
+    return found
 
 
 def quoted_in(quotation: str, text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
@@ -163,6 +164,7 @@ class TableSchema(MarkedVerifier):
         "text", "n\n1\n", task={"table": {"columns": [{"name": "n", "type": "integer"}]}}
     )
 
+    @checked()
     def __init__(
         self,
         *,

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
@@ -194,6 +195,7 @@ class ToolCalls(SingleVerifier):
         "text", "", task={"tools": [{"name": "wait"}]}, turns=(Turn(ToolCall("wait"), "done"),)
     )
 
+    @checked()
     def __init__(self, *, most_turns: int = 1000) -> None:
         """Set what is read.
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
@@ -79,6 +80,9 @@ class DftHydration(SingleVerifier):
     control = Candidate("molecule", "O")
     data_settings = DftSettings
 
+    @checked(
+        max_heavy_atoms=1, grid_level=0, surface_order=1, tolerance=0, max_cycles=1, conformers=1
+    )
     def __init__(
         self,
         *,

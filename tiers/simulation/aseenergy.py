@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
 from verifier_ladder.tiers.simulation.asecrystal import AseSettings, AseVerifier
 from verifier_ladder.verdict import Verdict
@@ -28,6 +29,7 @@ class AseEnergy(AseVerifier):
     cost = Cost(seconds=0.01)
     data_settings = AseSettings
 
+    @checked()
     def __init__(
         self,
         *,

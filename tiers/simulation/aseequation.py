@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.crystalfile import Array
@@ -51,6 +52,7 @@ class AseEquationOfState(AseVerifier):
     cost = Cost(seconds=0.1)
     data_settings = AseEquationOfStateSettings
 
+    @checked()
     def __init__(
         self,
         *,

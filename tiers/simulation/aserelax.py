@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from pydantic import Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.crystal import crystal_of
@@ -67,6 +68,7 @@ class AseRelax(AseVerifier):
     cost = Cost(seconds=0.2)
     data_settings = AseRelaxSettings
 
+    @checked()
     def __init__(
         self,
         *,

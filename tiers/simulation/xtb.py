@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
@@ -260,6 +261,7 @@ class XtbHydration(SingleVerifier):
     control = Candidate("molecule", "O")
     data_settings = XtbSettings
 
+    @checked(conformers=1, max_iterations=1)
     def __init__(
         self,
         *,

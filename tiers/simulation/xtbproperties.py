@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
@@ -135,6 +136,7 @@ class XtbProperties(SingleVerifier):
     control = Candidate("molecule", "O")
     data_settings = XtbPropertiesSettings
 
+    @checked(conformers=1, max_iterations=1)
     def __init__(
         self,
         *,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
@@ -39,6 +40,7 @@ class ExpertCase(WorldVerifier):
     cost = Cost(person_minutes=5.0)
     data_settings = ExpertSettings
 
+    @checked()
     def __init__(
         self,
         *,

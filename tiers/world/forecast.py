@@ -19,6 +19,7 @@ from math import erf, exp, isfinite, pi, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case, moment, shown
 from verifier_ladder.errors import CandidateError, ConfigError
@@ -95,6 +96,7 @@ class NumericForecast(FedVerifier):
     settles_at = "horizon"
     task_fields = ("series", "as_of")
 
+    @checked()
     def __init__(
         self,
         *,

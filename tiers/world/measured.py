@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
@@ -50,6 +51,7 @@ class MeasuredValues(WorldVerifier):
     domain = "chemistry"
     cost = Cost(seconds=1e-4)
 
+    @checked()
     def __init__(
         self,
         *,
@@ -146,6 +148,7 @@ class MeasuredHydration(MeasuredValues):
     """That of most of the table's values, for answers that state none."""
     data_settings = MeasuredSettings
 
+    @checked()
     def __init__(self, *, table: str = "", low: float = -50.0, high: float = 20.0) -> None:
         """Read the table: by default, that of the package.
 

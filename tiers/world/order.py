@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
+from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case
 from verifier_ladder.errors import CandidateError, ConfigError
@@ -137,6 +138,7 @@ class MarketOrder(FedVerifier):
     settles_at = "closes"
     task_fields = ("series", "position")
 
+    @checked()
     def __init__(
         self,
         *,

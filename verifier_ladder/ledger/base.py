@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from inspect import getattr_static, isfunction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from verifier_ladder.arguments import checked
+from verifier_ladder.arguments import checked, is_checked
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.accountbook import AccountBook
@@ -36,6 +37,8 @@ from verifier_ladder.verdict import Verdict
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_BY_THE_BATCH = frozenset({"aliases", "verdicts", "append", "clock", "newest", "sequence"})
+"""Methods that every call of `score` waits for: they take what the library has made itself."""
 _PATIENCE = 60.0
 """Seconds to wait for those who write to the ledger just now."""
 _LOOK = 0.02
@@ -62,6 +65,16 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
     """Where it lies, in the form that opens it again."""
     is_shared = False
     """Whether other machines may write to it too, of which this one hears nothing."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Have each method of a store check its arguments, by their annotations."""
+        super().__init_subclass__(**options)
+        for name in dir(cls):
+            method = getattr_static(cls, name)
+            if name.startswith("_") or name in _BY_THE_BATCH or not isfunction(method):
+                continue
+            if not is_checked(method):
+                setattr(cls, name, checked()(method))
 
     # -- cache -----------------------------------------------------------------------------------
 

@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.xfail(strict=True, reason="H3: tokens stand in a file beside the ledger")
+def later(*, reason: str) -> pytest.MarkDecorator:
+    """Expected to fail by its assertion; whatever else goes wrong is a failure."""
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
+
+
+@later(reason="H3: tokens stand in a file beside the ledger")
 def test_tokens_stand_in_the_ledger(tmp_path: Path) -> None:
     vladder = [sys.executable, "-m", "verifier_ladder.cli"]
     made = subprocess.run(

@@ -8,6 +8,7 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, Entry
+from verifier_ladder.ledger.sql import SqlLedger
 
 STEPS = 12
 
@@ -52,8 +53,8 @@ def test_of_a_step_only_the_entries_of_samples_that_wait_are_read(
         read.extend(block.samples.positions if block.kind == "score" and block.samples else ())
         return block
 
-    real = Ledger.read
-    monkeypatch.setattr(Ledger, "read", noting)
+    real = SqlLedger.read
+    monkeypatch.setattr(SqlLedger, "read", noting)
     with opened(tmp_path / "l.db", "local") as campaign:
         assert campaign.drain(300)
         assert {waiting.position} == set(read)
@@ -86,8 +87,8 @@ def test_a_step_that_is_answered_little_by_little_is_read_once(
         read.append(entry.kind)
         return real(ledger, entry)
 
-    real = Ledger.read
-    monkeypatch.setattr(Ledger, "read", noting)
+    real = SqlLedger.read
+    monkeypatch.setattr(SqlLedger, "read", noting)
     with opened() as campaign:
         for case in campaign.cases():
             campaign.answer(case, 1.0, source="laboratory")

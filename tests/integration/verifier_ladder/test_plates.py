@@ -47,6 +47,6 @@ def test_who_began_first_leaves_first_however_late_he_ends(
         if is_enough := approved == len(KEYS):
             late.result()
         else:
-            with pytest.raises(ConfigError, match="3 wells would leave, and 0 may"):
+            with pytest.raises(ConfigError, match="3 rows would leave, and 0 may"):
                 late.result()
         assert set(KEYS if is_enough else KEYS[:3]) == Batches(one, "a").cases

@@ -95,3 +95,40 @@ def test_a_lease_runs_out_by_the_clock_of_the_ledger(place: str) -> None:
             Reviews(ledger, "c", ladder).answer(found[1], Verdict.accept(3.0))
 
         assert CASES == list(Reviews(ledger, "c", ladder).free(CASES, "bob"))
+
+
+class Choosy(Taste):
+    """Can't say what it makes of one answer."""
+
+    name = "choosy-afar"
+
+    def answered(self, candidate: vl.Candidate, value: object) -> Verdict:
+        said = super().answered(candidate, value)
+        if candidate.content == "stew":
+            raise ZeroDivisionError("no taste for stew")
+        return said
+
+
+def test_an_answer_that_a_verifier_can_not_take_stops_no_campaign(
+    postgresql: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ladder = vl.Ladder("l", [Choosy(kind="text", readers=2)], budget={"world": "unlimited"})
+    with (
+        vl.Campaign.open("c", ladder=ladder, ledger=postgresql, workers=1) as campaign,
+        open_ledger(postgresql) as elsewhere,
+    ):
+        campaign.score(["stew", "soup"])
+        assert campaign.drain(300)
+        reviews = Reviews(elsewhere, "c", ladder)
+        checks = sorted(elsewhere.checks(), key=lambda check: check.payload["content"] == "soup")
+        for check in checks:  # The one that can't be taken comes first.
+            for who in ("ada", "bob"):
+                found = reviews.claim([check], who)
+                assert found is not None
+                reviews.answer(found[1], Verdict.accept(3.0))
+
+        told = next(campaign.revisions(wait=300.0))
+        assert campaign.drain(300)
+
+    assert (1, 3.0) == (told.position, told.reward.value)
+    assert "ada and bob say is not taken: ZeroDivisionError: no taste for stew" in caplog.text

@@ -36,13 +36,13 @@ def test_only_the_last_word_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for samples in range(100, 120):
         plan(ledger, "try", samples)
     read: list[int] = []
-    real = Ledger.read
+    real = type(ledger).read
 
     def noting(ledger: Ledger, entry: Entry) -> Block:
         read.append(entry.id)
         return real(ledger, entry)
 
-    monkeypatch.setattr(Ledger, "read", noting)
+    monkeypatch.setattr(type(ledger), "read", noting)
 
     assert 119 == horizon_of(ledger, "try")
     assert [20] == read

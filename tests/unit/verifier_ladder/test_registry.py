@@ -20,10 +20,11 @@ class Length(Verifier):
 
     name, version = "length", "1"
 
-    def __init__(self, *, limit: int = 10) -> None:
+    def __init__(self, *, limit: int = 10, unit: str = "", of: int = 1) -> None:
         if limit < 0:
             raise ValueError("limit must not be negative")
-        super().__init__(limit=limit)
+        self.unit = unit.strip()
+        super().__init__(limit=limit // of)
 
     def verify(self, candidates: Sequence[Candidate]) -> Sequence[float]:
         return [float(len(c.content)) for c in candidates]
@@ -124,7 +125,9 @@ def test_settings_are_those_of_the_version_asked_for(registry: Registry) -> None
     assert "1" == registry.create("length", {"limit": 3}, "1").version
 
 
-@pytest.mark.parametrize("settings", [{"limt": 3}, {"limit": -1}, {"limit": "many"}])
+@pytest.mark.parametrize(
+    "settings", [{"limt": 3}, {"limit": -1}, {"limit": "many"}, {"unit": 3}, {"limit": 3, "of": 0}]
+)
 def test_settings_that_do_not_fit_are_named(registry: Registry, settings: dict[str, Any]) -> None:
     registry.add(Length())
 

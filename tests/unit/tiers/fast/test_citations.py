@@ -16,6 +16,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.fast import quotation
 from verifier_ladder.tiers.fast.citations import Citation, Citations, citations_in
 from verifier_ladder.tiers.fast.quotation import plain, quoted_in
 from verifier_ladder.verdict import Outcome, Verdict
@@ -341,3 +342,17 @@ def test_a_claim_is_a_sentence_however_it_ends(claims: str) -> None:
     verdict = judged(f"{claims} {cited}\n\n[1] a")
 
     assert verdict.scores["coverage"] == pytest.approx(1 / 3)
+
+
+def test_what_is_kept_of_sources_is_no_more_than_one_task_may_bring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(quotation, "LARGEST", 10_000)
+    kept: dict[str, str] = {}
+    monkeypatch.setattr(quotation, "_kept", kept)
+
+    for number in range(50):
+        source = f"The harbour at {number} is fourteen metres deep. " * 20
+        assert quoted_in(f"harbour at {number} is fourteen", source)
+
+    assert 5_000 < sum(map(len, kept)) <= 10_000

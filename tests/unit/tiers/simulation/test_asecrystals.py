@@ -324,7 +324,7 @@ def test_stability_is_measured_from_the_best_mixture_of_phases() -> None:
     [
         ("copper", "neither CIF, POSCAR"), (poscar(CHAIN), "less than 0.65"),
         (poscar(PROTOTYPES["NaCl"]), "no parameters for Na"),
-        ("/etc/passwd", "neither CIF, POSCAR"), (3, "3 is no text"),
+        ("/etc/passwd", "neither CIF, POSCAR"), (3, "give a list of texts"),
     ],
 )  # fmt: skip
 def test_a_phase_that_can_not_compete_is_refused(phase: Any, complaint: str) -> None:
