@@ -1,4 +1,4 @@
-"""Make the answer keys of `molecule-properties`, `molecule-novelty` and `xtb-properties`.
+"""Make the answer keys of what computes properties of molecules.
 
     python tools/molecule_keys.py        # writes tiers/answer_keys/NAME.jsonl
     python tools/molecule_keys.py molecule-novelty
@@ -674,7 +674,127 @@ def _senseless_of_xtb() -> Iterator[tuple[Any, str, str]]:
         yield {"criteria": windows}, "criteria", why
 
 
-KEYS = {"molecule-properties": properties, "molecule-novelty": novelty, "xtb-properties": xtb}
+# ---- dft-properties
+
+FREESOLV = "published: hydration free energies, FreeSolv 0.52"
+LIMITS = "published: energies of atoms at the limit of Hartree-Fock, Koga 1995; exact for H"
+NWCHEM = "published: NWChem's energy, which Psi4's test dft-b3lyp holds"
+SMALL = (
+    ("C", "CF"), ("N#N", "C#N"), ("C=C", "C=CF"), ("C#C", "C#CF"), ("FC(F)(F)F", "FC(F)F"),
+    ("FF", "FCl"), ("ClCl", "Cl"), ("F/C=C/F", "F/C=C\\F"), ("CC", "CCF"), ("N#CC#N", "CC#N"),
+)  # fmt: skip
+MOMENTS = {
+    "O": 1.85, "N": 1.47, "CO": 1.70, "CC#N": 3.92, "C=O": 2.33, "CF": 1.86, "C#N": 2.98,
+    "Cl": 1.11, "F": 1.83, "S": 0.97, "NC=O": 3.73,
+}  # fmt: skip
+VERTICAL = {
+    "O": 12.62, "C=O": 10.88, "C#C": 11.40, "O=C=O": 13.78, "S": 10.46, "Cl": 12.74, "C=C": 10.51,
+    "C#N": 13.60, "F": 16.03,
+}  # fmt: skip
+RADICALS = {"[OH]": 13.02, "[CH3]": 9.84, "[O][O]": 12.07, "[N]=O": 9.26}
+BOUND = {"[F]": 3.40, "[Cl]": 3.61, "[OH]": 1.83, "[SH]": 2.31, "[C]#N": 3.86}
+HYDRATED = {"CO": -5.10, "C": 2.00, "N": -4.29, "CC#N": -3.88, "CC": 1.83}
+_SMD = {"score": "solvation_energy", "level": "m062x/6-31g*", "grid_level": 1}
+
+
+def computed_dipoles(key: Key) -> None:
+    """Dipole moments."""
+    for right, wrong in SMALL:
+        key.pair(right, wrong, criteria(dipole={"most": 0.05}), "a dipole of nothing", SYMMETRY)
+    for smiles, value in MOMENTS.items():
+        key.add(smiles, criteria(dipole=within(value, 0.2 * value + 0.3)), YES, "a dipole",
+                HANDBOOK)  # fmt: skip
+    for smiles in ("O", "CO", "CF"):
+        key.add(smiles, criteria(dipole={"most": 0.8}), NO, "a dipole is there", HANDBOOK)
+
+
+def computed_electrons(key: Key) -> None:
+    """Gaps, ionisation energies and electron affinities, of open shells too."""
+    for right, wrong, least in (("C=C", "C=CC=C", 6.6), ("C", "C=C", 10.0), ("CC", "C=C", 10.0)):
+        key.pair(right, wrong, criteria(gap={"least": least}), "the gap of a shorter system",
+                 ORBITALS)  # fmt: skip
+    values = [*VERTICAL.items()]
+    for n, (smiles, value) in enumerate(values):
+        task = criteria(ionisation_energy=within(value, 0.9))
+        key.add(smiles, task, YES, "an ionisation energy", NIST)
+        far = [other for other, its in values[n:] + values[:n] if abs(its - value) > 2.2]  # noqa: PLR2004
+        if far:
+            key.add(far[0], task, NO, "the ionisation energy of another molecule", NIST)
+    relaxed = {"relaxed": True, "score": "criteria"}
+    for smiles, value in RADICALS.items():
+        task = criteria(ionisation_energy=within(value, 0.8))
+        key.add(smiles, task, YES, "the ionisation energy of an open shell", NIST,
+                settings=relaxed)  # fmt: skip
+    key.add("[O][O]", criteria(ionisation_energy={"most": 9.5}), NO, "two unpaired electrons",
+            NIST, settings=relaxed)  # fmt: skip
+    diffuse = {"level": "b3lyp/def2-svpd", "relaxed": True, "score": "criteria"}
+    for smiles, value in BOUND.items():
+        task = criteria(electron_affinity=within(value, 0.6))
+        key.add(smiles, task, YES, "an electron affinity", NIST, settings=diffuse)
+    for smiles in ("C", "N#N", "O"):
+        key.add(smiles, criteria(electron_affinity={"least": 0}), NO, "no electron is bound", NIST)
+
+
+def computed_energies(key: Key) -> None:
+    """Total energies, and what a solvent adds to them."""
+    for smiles, limit, error in (("[H]", -0.5, 1e-3), ("[F-]", -99.459454, 0.06)):
+        window = {"least": limit, "most": limit + error}
+        for level, outcome in (("hf/cc-pvqz", YES), ("hf/sto-3g", NO)):
+            by = {"level": level, "fitted": False, "score": "energy"}
+            key.add(smiles, criteria(energy=window), outcome, f"the energy of an atom by {level}",
+                    LIMITS, settings=by)  # fmt: skip
+    accurate = {"level": "b3lyp/aug-cc-pvdz", "score": "energy"}
+    key.add("O", None, YES, "the energy of water", NWCHEM, settings=accurate,
+            score=[-76.4450, -76.4400])  # fmt: skip
+    key.add("O", criteria(energy={"most": -76.446}), NO, "below the least energy of water", NWCHEM,
+            settings=accurate)  # fmt: skip
+    for smiles, value in HYDRATED.items():
+        key.add(smiles, None, YES, "a hydration free energy", FREESOLV, settings=_SMD,
+                score=[value - 1.2, value + 1.2])  # fmt: skip
+    for smiles in ("C", "CC"):
+        key.add(smiles, criteria(solvation_energy={"most": -1.0}), NO, "water repels it", FREESOLV,
+                settings=_SMD)  # fmt: skip
+
+
+def uncomputed(key: Key) -> None:
+    """What is not defined, not sure, or too large."""
+    for said, settings, reason, why in (
+        ("O", {"unpaired": 1}, "unpaired", "a spin that ten electrons don't have"),
+        ("[CH3]", {"unpaired": 0}, "unpaired", "a spin that nine electrons don't have"),
+        ("[H+]", {}, "electrons", "no electron at all"),
+        ("[NH4+]", {"score": "dipole"}, "charged", "a dipole that depends on the origin"),
+        ("[H-]", {"level": "hf/sto-3g"}, "orbital", "no empty orbital"),
+        ("CI", {"level": "b3lyp/6-31g*"}, "lacks", "an element without a basis"),
+        ("CCCCCC", {"max_functions": 100}, "too many", "a molecule that is too large"),
+        ("[C]#N", {"level": "hf/6-31g*", "contamination": 0.01}, "spin", "no pure spin"),
+        ("C[N+](=O)[O-]", {"max_functions": 50}, "too many", "a molecule that is too large"),
+    ):  # fmt: skip
+        key.add(said, None, UNKNOWN, why, "convention", reason=reason, settings=settings)
+    key.add("[O][O]", None, YES, "a triplet", ORBITALS, score=[0, 20])
+    key.add("[O][O]", None, YES, "the same molecule as a singlet", ORBITALS, score=[0, 20],
+            settings={"unpaired": 0})  # fmt: skip
+
+
+def computed(key: Key) -> None:
+    """`dft-properties`."""
+    computed_dipoles(key)
+    computed_electrons(key)
+    computed_energies(key)
+    uncomputed(key)
+    several(key, criteria(gap={"least": 0}))
+    key.broken("O", list(_senseless_of_xtb()))
+    hostile(key, criteria(gap={"least": 0}))
+    refused(key, [({"level": "b3lyp"}, "functional/basis"), ({"level": "b3lyp/mine"}, "mine"),
+                  ({"level": "magic/def2-svp"}, "magic"), ({"score": "beauty"}, "score"),
+                  ({"criteria": {"gap": {}}}, "least")])  # fmt: skip
+    key.add("C", None, YES, "criteria of the settings", ORBITALS, score=[1, 1],
+            settings={"criteria": {"gap": {"least": 10}}, "score": "criteria"})  # fmt: skip
+
+
+KEYS = {
+    "molecule-properties": properties, "molecule-novelty": novelty, "xtb-properties": xtb,
+    "dft-properties": computed,
+}  # fmt: skip
 
 if __name__ == "__main__":
     write(KEYS, sys.argv[1:])

@@ -18,7 +18,10 @@ BUILT_IN = [
     point for point in entry_points(group="verifier_ladder.verifiers")
     if point.module.startswith("verifier_ladder.")
 ]  # fmt: skip
-SLOW = {"xtb-hydration": "tblite", "xtb-properties": "tblite", "dft-hydration": "pyscf"}
+SLOW = {
+    "xtb-hydration": "tblite", "xtb-properties": "tblite", "dft-hydration": "pyscf",
+    "dft-properties": "pyscf",
+}  # fmt: skip
 NEEDS = {
     **SLOW,
     "final-state": "selectolax",

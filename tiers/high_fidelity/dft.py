@@ -1,14 +1,19 @@
-"""Hydration free energy by density functional theory with the SMD model of water."""
+"""Density functional theory by PySCF, and hydration free energy by it with the SMD model."""
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from math import hypot, isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
+import verifier_ladder
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -16,19 +21,398 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, rough_size
-from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
+from verifier_ladder.tiers.simulation.conformer import (
+    DivergedError,
+    Geometry,
+    UnsolvedError,
+    conformer,
+)
+from verifier_ladder.tiers.simulation.xtb import (
+    EV_PER_HARTREE,
+    KCAL_PER_HARTREE,
+    WATER,
+    fallbacks,
+    rested,
+)
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
 
-KCAL_PER_HARTREE = 627.5094740631
+FUNCTIONALS = (
+    "hf", "svwn", "pbe", "blyp", "bp86", "r2scan", "tpss", "m06l", "b3lyp", "pbe0", "tpssh",
+    "m062x", "cam-b3lyp", "wb97x",
+)  # fmt: skip
+"""As PySCF spells them; `hf` is Hartree-Fock. None holds dispersion: D3 and D4 are not among
+PySCF's dependencies, and VV10 takes minutes for water."""
+BASES: Mapping[str, tuple[int, int, int, int, int]] = {
+    "sto-3g": (1, 5, 9, 18, 27), "3-21g": (2, 9, 13, 22, 31), "6-31g": (2, 9, 13, 0, 0),
+    "6-31g*": (2, 14, 18, 32, 0), "6-31g**": (5, 14, 18, 0, 0), "6-31+g*": (2, 18, 22, 0, 0),
+    "6-311g*": (3, 18, 26, 44, 62), "6-311g**": (6, 18, 26, 44, 62),
+    "6-311+g**": (6, 22, 30, 0, 0), "cc-pvdz": (5, 14, 18, 27, 0),
+    "cc-pvtz": (14, 30, 34, 43, 0), "cc-pvqz": (30, 55, 59, 68, 0),
+    "aug-cc-pvdz": (9, 23, 27, 36, 0), "aug-cc-pvtz": (23, 46, 50, 59, 0),
+    "def2-svp": (5, 14, 18, 32, 26), "def2-svpd": (8, 23, 27, 41, 35),
+    "def2-tzvp": (6, 31, 37, 48, 50), "def2-tzvpp": (14, 31, 42, 48, 50),
+    "def2-tzvpd": (9, 40, 46, 57, 59), "def2-tzvppd": (17, 40, 51, 57, 59),
+    "def2-qzvp": (30, 57, 70, 75, 82), "lanl2dz": (2, 9, 8, 8, 8),
+    "pcseg-1": (5, 14, 18, 27, 0), "pcseg-2": (14, 30, 34, 43, 0),
+}  # fmt: skip
+"""At most so many functions of an atom, by the row of the periodic table that it is in; 0 where
+there are none. All are spherical."""
+_ROWS = (2, 10, 18, 36)
+"""The last element of each row but the last one."""
+_CORES = {"def2": 36, "lanl2dz": 10}
+"""Heavier elements have an effective core potential, which goes with the basis."""
 _MEGABYTES = 1500
 """What PySCF plans with; the worker's limit leaves room for the libraries themselves."""
-_HYDROGENS = {"C": 2.0, "c": 1.0, "N": 1.0, "O": 0.5}
-"""Hydrogens on an average atom of each sort, to guess the size of a basis from text."""
 _LONGEST_LEVEL = 100
-"""Characters; a basis is also looked for among the files."""
-_SYMBOL = re.compile(r"Cl|Br|[BCNOPSFIbcnops]")
+_SHIFT = 0.3
+"""hartree, by which empty orbitals are lifted out of the way until the field converges."""
+SURFACE = 17
+"""Order of the Lebedev grid on each atom's cavity sphere."""
+CONTROLS = {False: (WATER, 0), True: (WATER._replace(charge=1), 1)}
+"""A molecule whose field converges, with its unpaired electrons: for paired ones and others."""
+
+
+class Level(NamedTuple):
+    """A functional and a basis, both of the tables.
+
+    Example:
+        >>> Level.read("b3lyp/def2-svp").functions([8, 1, 1])
+        24
+    """
+
+    functional: str
+    basis: str
+
+    @classmethod
+    def read(cls, text: str) -> Level:
+        """Read what is written as functional/basis.
+
+        Raises:
+            ConfigError: If one of them is not in its table.
+        """
+        functional, slash, basis = text.partition("/")
+        if not (functional and slash and basis) or len(text) > _LONGEST_LEVEL:
+            raise ConfigError(
+                f"level={printable(text)!r}: write functional/basis, such as 'pbe0/def2-svp'"
+            )
+        for name, known in ((functional, FUNCTIONALS), (basis, BASES)):
+            if name not in known:
+                raise ConfigError(
+                    f"level={printable(text)!r}: there is no {printable(name)}; there is "
+                    f"{', '.join(known)}"
+                )
+        return cls(functional, basis)
+
+    def functions(self, numbers: Iterable[int]) -> int:
+        """At most so many functions describe atoms with these numbers."""
+        of_row = BASES[self.basis]
+        return sum(of_row[sum(number > last for last in _ROWS)] for number in numbers)
+
+    def rough_functions(self, smiles: str) -> int:
+        """The same, guessed from text alone, for estimates of cost."""
+        return self.functions(rough_numbers(smiles))
+
+    def cores(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Which elements have an effective core potential, and its name."""
+        last = _CORES.get(self.basis.partition("-")[0], max(numbers, default=0))
+        return {number: self.basis for number in numbers if number > last}
+
+
+class Solved:
+    """A self-consistent field that has converged."""
+
+    def __init__(self, field: Any, energy: float, attempt: str) -> None:
+        """Hold PySCF's field.
+
+        Args:
+            field: It, converged.
+            energy: hartree.
+            attempt: Which of `ATTEMPTS` converged.
+        """
+        self.field, self.energy, self.attempt = field, energy, attempt
+
+    @property
+    def density(self) -> Any:
+        """The density matrix, to begin another field with."""
+        return self.field.make_rdm1()
+
+    @property
+    def forces(self) -> Any:
+        """hartree/bohr, one row for each atom."""
+        return -self.field.nuc_grad_method().kernel()
+
+    @property
+    def dipole(self) -> float:
+        """The dipole moment, debye."""
+        moment = self.field.dip_moment(unit="Debye", verbose=0)
+        return hypot(*(float(part) for part in moment))
+
+    @property
+    def gap(self) -> float | None:
+        """Between the highest occupied and the lowest empty orbital, eV; None where none is."""
+        energies, occupations = self.field.mo_energy, self.field.mo_occ
+        filled, empty = energies[occupations > 0], energies[occupations == 0]
+        if not (len(filled) and len(empty)):
+            return None
+        return float(empty.min() - filled.max()) * EV_PER_HARTREE
+
+    @property
+    def contamination(self) -> float:
+        """How far the square of the spin is above that of a pure one."""
+        spin = float(self.field.mol.spin) / 2
+        return float(self.field.spin_square()[0]) - spin * (spin + 1)
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """Its size, charge and spin."""
+        molecule = self.field.mol
+        told: dict[str, Any] = {
+            "basis functions": int(molecule.nao), "charge": int(molecule.charge),
+            "unpaired electrons": int(molecule.spin),
+        }  # fmt: skip
+        if molecule.spin:
+            told["spin contamination"] = round(self.contamination, 4)
+        return told
+
+
+def _shifted(field: Any) -> Any:
+    field.level_shift = _SHIFT
+    return field
+
+
+ATTEMPTS: Mapping[str, Callable[[Any], Any]] = {
+    "": lambda field: field, "level shift": _shifted, "second order": lambda field: field.newton(),
+}  # fmt: skip
+"""How a self-consistent field is solved, tried in this order until one converges. All lead to a
+solution of the same equations."""
+
+
+class _NoFieldError(Exception):
+    """None of the attempts converged."""
+
+
+class Dft(NamedTuple):
+    """How molecules are computed."""
+
+    level: Level
+    grid_level: int
+    """Fineness of the integration grid, 0 to 9."""
+    tolerance: float
+    """hartree, to which an energy converges."""
+    max_cycles: int
+    """Of each attempt."""
+    is_fitted: bool = True
+    """Whether pairs of functions are fitted by others, which is some ten times as fast."""
+    unpaired: int = 0
+    """Electrons of the molecule before any charge is added."""
+
+    def state(
+        self, geometry: Geometry, *, added: int = 0, solvent: str = "", start: Any = None,
+        surface: int = SURFACE,
+    ) -> Solved:  # fmt: skip
+        """Solve the field of a molecule, after fallbacks where it does not converge.
+
+        Args:
+            geometry: Atoms, and their total charge.
+            added: What is added to that charge. Then one electron more or one less is unpaired,
+                whichever has the lower energy.
+            solvent: One that SMD has parameters for; "" for the gas.
+            start: A density to begin with.
+            surface: Order of the grid on the solute's cavity.
+
+        Raises:
+            UnsolvedError: If it can't be.
+            DivergedError: If no attempt converges, and the control does.
+            ToolError: If the control does not converge either.
+        """
+        charged = geometry._replace(charge=geometry.charge + added)
+        spins = [self.unpaired]
+        if added:
+            spins = [1] if not self.unpaired else [self.unpaired - 1, self.unpaired + 1]
+        found = [self._state(charged, spin, solvent, start, surface) for spin in spins]
+        return min(found, key=lambda each: each.energy)
+
+    def _state(
+        self, geometry: Geometry, unpaired: int, solvent: str, start: Any, surface: int
+    ) -> Solved:
+        """The same for one spin."""
+        try:
+            return self._solved(geometry, unpaired, solvent, start, surface)
+        except _NoFieldError as error:
+            told = str(error)
+        control, spin = CONTROLS[bool(unpaired)]
+        try:
+            self._solved(control, spin, solvent, None, surface)
+        except _NoFieldError:
+            raise ToolError(f"{told}; neither did that of water") from None
+        raise DivergedError(f"{told}; that of water does")
+
+    def relaxed(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> Geometry:
+        """Move the atoms to where no force is left on them; each field begins with the last.
+
+        Raises:
+            UnsolvedError: If that takes too long, or bonds form or break on the way.
+            ToolError: If ASE is not installed, or PySCF fails.
+        """
+        last: list[Any] = [None]
+
+        def solve(moved: Geometry) -> Solved:
+            found = self.state(moved, added=added, solvent=solvent, start=last[0])
+            last[0] = found.density
+            return found
+
+        return rested(geometry, solve)
+
+    def _solved(
+        self, geometry: Geometry, unpaired: int, solvent: str, start: Any, surface: int
+    ) -> Solved:
+        molecule, failure = self._molecule(geometry, unpaired), ""
+        for name, prepared in ATTEMPTS.items():
+            field = prepared(self._field(molecule, solvent, surface))
+            try:
+                energy = float(field.kernel(dm0=start))
+            except (ArithmeticError, RuntimeError, ValueError) as error:
+                failure = failure or printable(error)
+                continue
+            if field.converged and isfinite(energy):
+                return Solved(field, energy, name)
+        where = solvent or "the gas"
+        raise _NoFieldError(
+            f"the self-consistent field in {where} did not converge in {self.max_cycles} cycles"
+            + (f" ({failure})" if failure else "")
+        )
+
+    def _molecule(self, geometry: Geometry, unpaired: int) -> Any:
+        """PySCF's molecule.
+
+        Raises:
+            UnsolvedError: If there is none with so many unpaired electrons, or no basis for it.
+        """
+        gto, symbols = pyscf("gto"), pyscf("data.elements").ELEMENTS
+        refuse_spin(sum(geometry.numbers) - geometry.charge, unpaired)
+        basis = self.level.basis
+        cores = {symbols[n]: name for n, name in self.level.cores(geometry.numbers).items()}
+        _refuse_files(basis)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # It advises to install other packages.
+                return gto.M(
+                    atom=list(zip(geometry.numbers, geometry.positions, strict=True)),
+                    basis=basis, ecp=cores, charge=geometry.charge, spin=unpaired, verbose=0,
+                    max_memory=_MEGABYTES,
+                )  # fmt: skip
+        except pyscf("lib.exceptions").BasisNotFoundError as error:
+            raise UnsolvedError(f"basis {basis} lacks an element: {printable(error)}") from error
+
+    def _field(self, molecule: Any, solvent: str, surface: int) -> Any:
+        field = self._unfitted(molecule)
+        if self.is_fitted:
+            fit = pyscf("df").make_auxbasis(molecule)
+            _refuse_files(*(name for name in fit.values() if isinstance(name, str)))
+            field = field.density_fit(auxbasis=fit)
+        field.conv_tol, field.max_cycle = self.tolerance, self.max_cycles
+        field.chkfile = None  # It would write a file at each cycle.
+        if not solvent:
+            return field
+        if solvent not in pyscf("solvent.smd").solvent_db:
+            raise ToolError(f"SMD has no solvent {printable(solvent)!r}")
+        liquid = field.SMD()
+        liquid.with_solvent.solvent, liquid.with_solvent.lebedev_order = solvent, surface
+        return liquid
+
+    def _unfitted(self, molecule: Any) -> Any:
+        shells = "U" if molecule.spin else "R"
+        if self.level.functional == "hf":
+            return getattr(pyscf("scf"), f"{shells}HF")(molecule)
+        field = getattr(pyscf("dft"), f"{shells}KS")(molecule, xc=self.level.functional)
+        field.grids.level = self.grid_level
+        return field
+
+
+def refuse_spin(electrons: int, unpaired: int) -> None:
+    """Decline what no electrons can be.
+
+    Raises:
+        UnsolvedError: If not so many of them can be unpaired, or there are none.
+    """
+    if not 0 < electrons >= unpaired or (electrons - unpaired) % 2:
+        raise UnsolvedError(f"of {electrons} electrons {unpaired} can't be unpaired")
+
+
+def _refuse_files(*names: str) -> None:
+    """Decline to compute where PySCF would read a file for a basis of that name.
+
+    Raises:
+        ToolError: If there is one.
+    """
+    for name in names:
+        if Path(name).exists():
+            raise ToolError(
+                f"basis {name} is the name of a file where this worker runs; no file is read as "
+                "a basis"
+            )
+
+
+def pyscf(module: str) -> Any:
+    """One of PySCF's modules. No file of settings is run, as it would be when PySCF is loaded.
+
+    Raises:
+        ToolError: If PySCF is not installed.
+    """
+    os.environ["PYSCF_CONFIG_FILE"] = str(Path(verifier_ladder.__file__).with_name("py.typed"))
+    try:
+        return import_module(f"pyscf.{module}")
+    except ImportError as error:
+        raise ToolError(
+            f"PySCF can't be imported ({error}); pip install '.[dft]' in a clone"
+        ) from error
+
+
+def single_threaded() -> None:
+    """Load PySCF, on one thread: the other cores belong to other workers."""
+    pyscf("lib").num_threads(1)
+
+
+# ---- Sizes, from text alone
+
+_ATOM = re.compile(r"\[\d*(?P<held>[A-Z][a-z]?|[a-z]+)(?P<rest>[^\]]*)\]|(?P<bare>Br|Cl|[A-Za-z])")
+_CLOSED = re.compile(r"%\d\d|\d")
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_HIGHER = re.compile(r"=[SP]|[SP]\(?=")
+_VALENCES = {
+    "B": 3, "C": 4, "N": 3, "O": 2, "P": 3, "S": 2, "F": 1, "Cl": 1, "Br": 1, "I": 1, "H": 1,
+    "Si": 4, "Se": 2, "c": 3, "n": 2, "b": 2, "p": 2, "o": 2, "s": 2,
+}  # fmt: skip
+"""Bonds of an atom; of an aromatic one those besides its share of the ring's electrons."""
+_NUMBERS = {
+    "H": 1, "B": 5, "C": 6, "N": 7, "O": 8, "F": 9, "Si": 14, "P": 15, "S": 16, "Cl": 17,
+    "Se": 34, "Br": 35, "I": 53,
+}  # fmt: skip
+
+
+def rough_numbers(smiles: str) -> list[int]:
+    """Atomic numbers of a molecule, hydrogens included, guessed from its SMILES.
+
+    Example:
+        >>> sorted(rough_numbers("CC(=O)O"))
+        [1, 1, 1, 1, 6, 6, 8, 8]
+    """
+    found = [(atom["held"] or atom["bare"], atom["rest"] or "") for atom in _ATOM.finditer(smiles)]
+    symbols = [symbol for symbol, _ in found]
+    valences = sum(_VALENCES.get(symbol, 2) for symbol in symbols)
+    for symbol, rest in found:  # Ammonium has four bonds, hydroxide one, pyrrole's nitrogen three.
+        valences += (rest.count("+") - rest.count("-")) * (symbol in ("N", "O", "S"))
+        valences += symbol == "n" and "H" in rest
+    plain = _BRACKETS.sub("*", smiles)
+    bonds = len(found) - 1 - plain.count(".") + len(_CLOSED.findall(plain)) // 2
+    multiple = smiles.count("=") + 2 * smiles.count("#") - len(_HIGHER.findall(smiles))
+    hydrogens = max(valences - 2 * (bonds + multiple), 0)
+    return [*(_NUMBERS.get(symbol.capitalize(), 18) for symbol in symbols), *[1] * hydrogens]
+
+
+# ---- Hydration
 
 
 class DftSettings(BaseModel):
@@ -57,8 +441,8 @@ class DftHydration(SingleVerifier):
     average and 0.8 at most; water in water comes out 2.3 kcal/mol too low.
 
     Abstains, having considered it, for molecules that are too large, that have unpaired
-    electrons or elements without a basis; abstains for a tool's failure when a field does not
-    converge.
+    electrons or elements without a basis, and where a field does not converge after fallbacks
+    while that of water does.
 
     Example:
         >>> DftHydration(max_heavy_atoms=6).settings["level"]
@@ -90,7 +474,7 @@ class DftHydration(SingleVerifier):
         solvent: str = "water",
         max_heavy_atoms: int = 12,
         grid_level: int = 1,
-        surface_order: int = 17,
+        surface_order: int = SURFACE,
         tolerance: float = 1e-7,
         max_cycles: int = 60,
         conformers: int = 5,
@@ -98,7 +482,7 @@ class DftHydration(SingleVerifier):
         """Choose the level of theory.
 
         Args:
-            level: Functional and basis as PySCF spells them, with a slash between.
+            level: Functional and basis with a slash between, of `FUNCTIONALS` and `BASES`.
             solvent: A solvent that SMD has parameters for.
             max_heavy_atoms: Larger molecules are not computed.
             grid_level: Fineness of the integration grid, 0 to 9.
@@ -110,22 +494,17 @@ class DftHydration(SingleVerifier):
         Raises:
             ConfigError: If the level is not a functional and a basis.
         """
-        functional, slash, basis = level.partition("/")
-        if not (functional and slash and basis) or len(level) > _LONGEST_LEVEL:
-            raise ConfigError(
-                f"level={printable(level)!r}: write functional/basis, such as 'pbe0/def2-svp'"
-            )
+        self._dft = Dft(Level.read(level), grid_level, tolerance, max_cycles)
         super().__init__(
             level=level, solvent=solvent, max_heavy_atoms=max_heavy_atoms, grid_level=grid_level,
             surface_order=surface_order, tolerance=tolerance, max_cycles=max_cycles,
             conformers=conformers,
         )  # fmt: skip
-        self._functional, self._basis = functional, basis
         self.tools = versions("rdkit", "pyscf")
 
     def setup(self) -> None:
-        """Load PySCF, on one thread: the other cores belong to other workers."""
-        _pyscf().lib.num_threads(1)
+        """Load PySCF, on one thread."""
+        single_threaded()
 
     def expected_cost(self, candidate: Candidate) -> Cost:
         """What it takes, by the number of basis functions guessed from the text.
@@ -136,7 +515,7 @@ class DftHydration(SingleVerifier):
         smiles = as_text(candidate.content)
         if rough_size(smiles) > self.settings["max_heavy_atoms"]:
             return Cost(seconds=0.01)
-        return Cost(seconds=round(seconds_for(functions(smiles)), 1))
+        return Cost(seconds=round(seconds_for(self._dft.level.rough_functions(smiles)), 1))
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compute both energies."""
@@ -146,83 +525,27 @@ class DftHydration(SingleVerifier):
             return Verdict.abstain(
                 f"{atoms} atoms besides hydrogen are too many for this tier; it takes {most}"
             )
-        molecule = self._molecule(conformer(smiles, tries=self.settings["conformers"]))
-        if isinstance(molecule, Verdict):
-            return molecule
-        return self._difference(molecule)
-
-    def _molecule(self, geometry: Geometry) -> Any:
-        """PySCF's molecule, or the reason for not computing it as a verdict."""
-        pyscf = _pyscf()
+        geometry = conformer(smiles, tries=self.settings["conformers"])
         if (sum(geometry.numbers) - geometry.charge) % 2:
             return Verdict.abstain("an odd number of electrons is not treated")
-        if Path(self._basis).exists():  # PySCF would read it.
-            return Verdict.abstain(
-                f"basis {self._basis} is the name of a file where this worker runs; no file is "
-                "read as a basis",
-                failed_at="tool",
-            )
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # It advises to install other packages.
-                return pyscf.gto.M(
-                    atom=list(zip(geometry.numbers, geometry.positions, strict=True)),
-                    basis=self._basis, ecp=self._basis if "def2" in self._basis else {},
-                    charge=geometry.charge, verbose=0, max_memory=_MEGABYTES,
-                )  # fmt: skip
-        except pyscf.lib.exceptions.BasisNotFoundError as error:
-            return Verdict.abstain(f"basis {self._basis} lacks an element: {error}")
+        return self._difference(geometry)
 
-    def _difference(self, molecule: Any) -> Verdict:
-        gas = self._field(molecule)
-        gas_energy = _converged(gas, None, "the gas")
-        liquid = self._field(molecule).SMD()
-        liquid.with_solvent.solvent = self.settings["solvent"]
-        liquid.with_solvent.lebedev_order = self.settings["surface_order"]
-        liquid_energy = _converged(liquid, gas.make_rdm1(), self.settings["solvent"])
+    def _difference(self, geometry: Geometry) -> Verdict:
+        solvent, surface = self.settings["solvent"], self.settings["surface_order"]
+        gas = self._dft.state(geometry)
+        liquid = self._dft.state(geometry, solvent=solvent, start=gas.density, surface=surface)
         return Verdict.accept(
-            round((liquid_energy - gas_energy) * KCAL_PER_HARTREE, 2),
+            round((liquid.energy - gas.energy) * KCAL_PER_HARTREE, 2),
             uncertainty=self.deviation,
             unit=self.unit,
             evidence={
-                "level": f"{self.settings['level']}/SMD({self.settings['solvent']})//MMFF94",
-                "gas energy, hartree": round(gas_energy, 6),
-                "basis functions": int(molecule.nao),
-                "cycles": [int(gas.cycles), int(liquid.cycles)],
+                "level": f"{self.settings['level']}/SMD({solvent})//MMFF94",
+                "gas energy, hartree": round(gas.energy, 6),
+                "basis functions": int(gas.field.mol.nao),
+                "cycles": [int(each.field.cycles) for each in (gas, liquid)],
+                **fallbacks([gas, liquid]),
             },
         )
-
-    def _field(self, molecule: Any) -> Any:
-        field = _pyscf().dft.RKS(molecule, xc=self._functional).density_fit()
-        field.grids.level = self.settings["grid_level"]
-        field.conv_tol = self.settings["tolerance"]
-        field.max_cycle = self.settings["max_cycles"]
-        return field
-
-
-def _converged(field: Any, start: Any, where: str) -> float:
-    """Run a self-consistent field to its end.
-
-    Raises:
-        ToolError: If it does not converge.
-    """
-    energy = float(field.kernel(dm0=start))
-    if not field.converged:
-        raise ToolError(
-            f"the self-consistent field in {where} did not converge in {field.max_cycle} cycles"
-        )
-    return energy
-
-
-def functions(smiles: str) -> float:
-    """Guess the number of 6-31G* basis functions from the text of a SMILES.
-
-    Example:
-        >>> functions("CO")
-        35.0
-    """
-    symbols = _SYMBOL.findall(smiles)
-    return sum(15.0 + 2.0 * _HYDROGENS.get(symbol, 0.0) for symbol in symbols)
 
 
 def seconds_for(basis_functions: float) -> float:
@@ -234,16 +557,3 @@ def seconds_for(basis_functions: float) -> float:
     """
     power: float = basis_functions**2.5
     return 0.5 + 2.6e-4 * power
-
-
-def _pyscf() -> Any:
-    try:
-        import pyscf
-        from pyscf import dft, gto, lib, solvent
-        from pyscf.lib import exceptions
-    except ImportError as error:
-        raise ToolError(
-            f"PySCF can't be imported ({error}); pip install '.[dft]' in a clone"
-        ) from error
-    del dft, gto, lib, solvent, exceptions  # Attributes of the package from now on.
-    return pyscf

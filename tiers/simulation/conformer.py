@@ -16,6 +16,10 @@ class UnsolvedError(TaskError):
     """This molecule can't be computed, and the tool works: an abstention that is kept."""
 
 
+class DivergedError(UnsolvedError):
+    """Its calculation comes to no end."""
+
+
 class Geometry(NamedTuple):
     """Atoms in space."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from math import dist, isfinite
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -15,7 +15,12 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, parse, rdkit, rough_size
-from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
+from verifier_ladder.tiers.simulation.conformer import (
+    DivergedError,
+    Geometry,
+    UnsolvedError,
+    conformer,
+)
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
@@ -62,6 +67,8 @@ class Xtb(NamedTuple):
 
     method: str
     max_iterations: int
+    unpaired: int | None = None
+    """Electrons; as few as their number allows by default."""
 
     def state(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> State:
         """Solve the field of a molecule, after fallbacks where it does not converge.
@@ -83,7 +90,8 @@ class Xtb(NamedTuple):
                 failure = failure or error
         told = f"xTB failed in {solvent or 'the gas'}: {str(failure).strip()}"
         if geometry is not WATER:
-            self.state(WATER, added=added, solvent=solvent)  # A tool that fails says so here.
+            paired = self._replace(unpaired=None)
+            paired.state(WATER, added=added, solvent=solvent)  # A tool that fails says so here.
             raise UnsolvedError(f"{told}; it works for water") from failure
         raise ToolError(told) from failure
 
@@ -95,7 +103,8 @@ class Xtb(NamedTuple):
         calculator = load_tblite()(
             self.method, np.array(geometry.numbers),
             np.array(geometry.positions) * BOHR_PER_ANGSTROM,
-            charge=float(charge), uhf=electrons % 2,
+            charge=float(charge),
+            uhf=electrons % 2 if self.unpaired is None else self.unpaired,
         )  # fmt: skip
         calculator.set("verbosity", 0)
         calculator.set("max-iter", self.max_iterations)
@@ -116,13 +125,27 @@ class Xtb(NamedTuple):
             UnsolvedError: If that takes too long, or bonds form or break on the way.
             ToolError: If ASE is not installed, or xTB fails.
         """
-        atoms = _atoms(geometry, lambda moved: self.state(moved, added=added, solvent=solvent))
-        if not _optimiser()(atoms, logfile=None).run(fmax=_FORCE, steps=_STEPS):
-            raise UnsolvedError(f"the geometry has not come to rest after {_STEPS} steps")
-        found = _placed(geometry, atoms.positions)
-        if _bonds(found) != _bonds(geometry):
-            raise UnsolvedError("the molecule's bonds change as its geometry relaxes")
-        return found
+        return rested(geometry, lambda moved: self.state(moved, added=added, solvent=solvent))
+
+
+def rested(geometry: Geometry, solve: Callable[[Geometry], Any]) -> Geometry:
+    """Move the atoms of a molecule to where no force is left on them.
+
+    Args:
+        geometry: Where they begin.
+        solve: What has `energy`, in hartree, and `forces`, in hartree/bohr, for a geometry.
+
+    Raises:
+        DivergedError: If that takes too long, or bonds form or break on the way.
+        ToolError: If ASE is not installed.
+    """
+    atoms = _atoms(geometry, solve)
+    if not _optimiser()(atoms, logfile=None).run(fmax=_FORCE, steps=_STEPS):
+        raise DivergedError(f"the geometry has not come to rest after {_STEPS} steps")
+    found = _placed(geometry, atoms.positions)
+    if _bonds(found) != _bonds(geometry):
+        raise DivergedError("the molecule's bonds change as its geometry relaxes")
+    return found
 
 
 _FORCE, _STEPS = 0.05, 250
@@ -331,7 +354,7 @@ class XtbHydration(SingleVerifier):
         return offset + slope * computed + donor * donors
 
 
-def fallbacks(states: Sequence[State]) -> dict[str, list[str]]:
+def fallbacks(states: Iterable[Any]) -> dict[str, list[str]]:
     """Which fallbacks brought them about, as evidence."""
     used = sorted({state.attempt for state in states if state.attempt})
     return {"fallbacks": used} if used else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
@@ -18,7 +18,6 @@ from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, 
 from verifier_ladder.tiers.simulation.xtb import (
     EMBEDDING,
     EV_PER_HARTREE,
-    State,
     Xtb,
     fallbacks,
     field_seconds,
@@ -201,7 +200,7 @@ class XtbProperties(SingleVerifier):
         _refuse_undefined(parse_single(smiles), wanted)
         geometry = conformer(smiles, tries=self.settings["conformers"])
         xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
-        fields = _Fields(xtb, geometry, is_relaxed=self.settings["relaxed"])
+        fields = Fields(xtb, geometry, is_relaxed=self.settings["relaxed"])
         values = {name: round(self._value(name, fields), 4) for name in wanted}
         place = self.settings["method"] if self.settings["relaxed"] else "MMFF94"
         evidence = {"method": f"{self.settings['method']}//{place}"}
@@ -210,14 +209,14 @@ class XtbProperties(SingleVerifier):
             evidence={**evidence, **fallbacks([*fields.solved.values()])},
         )  # fmt: skip
 
-    def _value(self, name: str, fields: _Fields) -> float:
+    def _value(self, name: str, fields: Fields) -> float:
         is_dissolved = _FIELDS[name][0][1]
         solvent = self.settings["solvent"] if is_dissolved else ""
         first, *others = (fields.state(added, solvent) for added, _ in _FIELDS[name])
         if others:
-            change = (first.energy - others[0].energy) * EV_PER_HARTREE - SHIFT
+            change = float(first.energy - others[0].energy) * EV_PER_HARTREE - SHIFT
             return change - self.settings["electrode"] if is_dissolved else change
-        found = first.dipole if name == "dipole" else first.gap
+        found: float | None = first.dipole if name == "dipole" else first.gap
         if found is None:
             raise UnsolvedError("no orbital of the molecule is empty, so that there is no gap")
         return found
@@ -238,20 +237,37 @@ def _refuse_undefined(molecule: Any, names: Sequence[str]) -> None:
         raise UnsolvedError("the dipole of a charged molecule depends on the origin")
 
 
-class _Fields:
+class Method(Protocol):
+    """What solves fields."""
+
+    def state(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> Any:
+        """What is said of a molecule."""
+
+    def relaxed(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> Geometry:
+        """Where its atoms are at rest."""
+
+
+class Fields:
     """The fields of one molecule, by charge and solvent; each is solved once."""
 
-    def __init__(self, xtb: Xtb, geometry: Geometry, *, is_relaxed: bool) -> None:
-        self._xtb, self._geometry, self._is_relaxed = xtb, geometry, is_relaxed
-        self._places: dict[tuple[int, str], Geometry] = {}
-        self.solved: dict[tuple[int, str], State] = {}
+    def __init__(self, method: Method, geometry: Geometry, *, is_relaxed: bool) -> None:
+        """Hold the molecule.
 
-    def state(self, added: int, solvent: str) -> State:
+        Args:
+            method: What solves its fields.
+            geometry: Where its atoms are.
+            is_relaxed: Whether each field's geometry is relaxed before.
+        """
+        self._method, self._geometry, self._is_relaxed = method, geometry, is_relaxed
+        self._places: dict[tuple[int, str], Geometry] = {}
+        self.solved: dict[tuple[int, str], Any] = {}
+
+    def state(self, added: int, solvent: str) -> Any:
         """That of the molecule with so much charge added."""
         key = added, solvent
         if key not in self.solved:
             place = self._place(added, solvent)
-            self.solved[key] = self._xtb.state(place, added=added, solvent=solvent)
+            self.solved[key] = self._method.state(place, added=added, solvent=solvent)
         return self.solved[key]
 
     def _place(self, added: int, solvent: str) -> Geometry:
@@ -261,5 +277,5 @@ class _Fields:
         key = added, solvent
         if key not in self._places:
             start = self._place(0, solvent) if added else self._geometry
-            self._places[key] = self._xtb.relaxed(start, added=added, solvent=solvent)
+            self._places[key] = self._method.relaxed(start, added=added, solvent=solvent)
         return self._places[key]

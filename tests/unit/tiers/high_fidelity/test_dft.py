@@ -1,18 +1,43 @@
 """Hydration free energies by DFT: real calculations on the smallest molecules."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import ConfigError
-from verifier_ladder.tiers.high_fidelity.dft import DftHydration, functions, seconds_for
+from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.tiers.high_fidelity import dft
+from verifier_ladder.tiers.high_fidelity.dft import (
+    ATTEMPTS,
+    BASES,
+    FUNCTIONALS,
+    Dft,
+    DftHydration,
+    Level,
+    Solved,
+    seconds_for,
+)
+from verifier_ladder.tiers.simulation.conformer import DivergedError, Geometry, UnsolvedError
+from verifier_ladder.tiers.simulation.xtb import WATER
 from verifier_ladder.verdict import Outcome, Verdict
 
 Hydration = Callable[..., Verdict]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As the engine's workers have it: several wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +109,225 @@ def test_a_level_that_is_no_functional_and_basis_is_refused(level: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("smiles", "true"), [("O", 18), ("CO", 36), ("CCO", 54), ("c1ccncc1", 94), ("Oc1ccccc1", 110)]
+    "smiles",
+    [
+        "O", "CO", "CCO", "c1ccncc1", "Oc1ccccc1", "c1cc[nH]c1", "C[N+](=O)[O-]", "C1CC2CCC1C2",
+        "C[C@H](N)C(=O)O", "CS(=O)(=O)C", "OP(=O)(O)O", "BrC=CCl", "CC#N", "C[Si](C)(C)C", "[OH-]",
+    ],
+)  # fmt: skip
+def test_the_size_of_a_basis_is_guessed_from_text(smiles: str) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    atoms = chem.AddHs(chem.MolFromSmiles(smiles)).GetAtoms()
+    level = Level.read("b3lyp/6-31g*")
+
+    true = level.functions(atom.GetAtomicNum() for atom in atoms)
+
+    assert true == pytest.approx(level.rough_functions(smiles), rel=0.05)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_the_table_bounds_how_many_functions_a_basis_has(basis: str) -> None:
+    gto = pytest.importorskip("pyscf.gto")
+    elements = (1, 6, 8, 16, 17, 35, 53)
+    level = Level("hf", basis)
+
+    for number in elements:
+        if most := level.functions([number]):
+            atom = gto.M(
+                atom=[(number, (0.0, 0.0, 0.0))], basis=basis, spin=None, verbose=0,
+                ecp={gto.mole._symbol(n): name for n, name in level.cores([number]).items()},
+            )  # fmt: skip
+            assert most - 3 <= atom.nao <= most
+
+
+def test_every_functional_of_the_table_is_one() -> None:
+    libxc = pytest.importorskip("pyscf.dft.libxc")
+
+    for name in FUNCTIONALS:
+        assert libxc.parse_xc(name)
+
+
+@pytest.mark.parametrize(
+    ("level", "told"), [("magic/def2-svp", "there is no magic"), ("pbe/mine", "there is no mine")]
 )
-def test_the_size_of_the_basis_is_guessed_from_text(smiles: str, true: int) -> None:
-    assert functions(smiles) == pytest.approx(true, rel=0.15)
+def test_a_level_of_no_table_is_refused(level: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        DftHydration(level=level)
+
+
+# ---- One field
+
+
+BOHR = 0.52917721092
+"""Å, as programs have it that are given bohr."""
+
+
+BENCHMARK = Path(__file__).parents[4] / "benchmarks" / "dft.jsonl"
+REFERENCES = [json.loads(line) for line in BENCHMARK.read_text("utf-8").splitlines()]
+"""Energies that other programs found, where no grid is needed or theirs and ours are dense."""
+H2O = (8, 1, 1)
+
+
+def test_references_come_from_several_programs_and_are_not_all_closed_shells() -> None:
+    assert {"Psi4", "NWChem", "GAMESS"} == {row["program"] for row in REFERENCES}
+    assert 3 <= sum(row["unpaired"] > 0 for row in REFERENCES)
+    assert 3 <= sum(row["charge"] < 0 for row in REFERENCES)
+    assert 2 <= sum("effective core potential" in row["what"] for row in REFERENCES)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row, id=f"{row['program']}, {row['what']}, {row['level']}",
+            marks=[] if row["level"].startswith("hf/") else pytest.mark.slow,  # Dense grids.
+        )
+        for row in REFERENCES
+    ],
+)  # fmt: skip
+def test_an_energy_is_that_of_another_program(row: dict[str, Any]) -> None:
+    pytest.importorskip("pyscf")
+    method = Dft(
+        Level.read(row["level"]), row["grid_level"], 1e-10, 100, row["fitted"], row["unpaired"]
+    )
+    places = tuple(tuple(place) for place in row["positions"])
+
+    found = method.state(Geometry(tuple(row["numbers"]), places, row["charge"]))
+
+    assert row["energy"] == pytest.approx(found.energy, abs=1e-6)
+
+
+HF = Dft(Level.read("hf/3-21g"), 3, 1e-10, 60)
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+@pytest.mark.parametrize("added", [0, 1])
+def test_each_attempt_leads_to_the_same_field(
+    monkeypatch: pytest.MonkeyPatch, name: str, added: int
+) -> None:
+    pytest.importorskip("pyscf")
+    plain = HF.state(WATER, added=added)
+    monkeypatch.setattr(dft, "ATTEMPTS", {name: ATTEMPTS[name]})
+
+    found = HF.state(WATER, added=added)
+
+    assert name == found.attempt
+    assert plain.energy == pytest.approx(found.energy, abs=1e-7)
+    assert plain.dipole == pytest.approx(found.dipole, abs=1e-3)
+    assert plain.gap == pytest.approx(found.gap, abs=1e-3)
+
+
+AMMONIA = Geometry(
+    (7, 1, 1, 1), ((0, 0, 0.1), (0, 0.94, -0.27), (0.81, -0.47, -0.27), (-0.81, -0.47, -0.27)), 0
+)
+
+
+@pytest.mark.parametrize("unpaired", [0, 1])
+def test_a_molecule_is_to_blame_where_water_converges(
+    monkeypatch: pytest.MonkeyPatch, unpaired: int
+) -> None:
+    pytest.importorskip("pyscf")
+    solve = Dft._solved
+
+    def stubborn(self: Dft, geometry: Geometry, *others: Any) -> Solved:
+        if geometry.numbers != H2O:
+            raise dft._NoFieldError("it did not converge")
+        return solve(self, geometry, *others)
+
+    monkeypatch.setattr(Dft, "_solved", stubborn)
+
+    with pytest.raises(DivergedError, match="it did not converge; that of water does"):
+        HF._replace(unpaired=unpaired).state(AMMONIA._replace(charge=unpaired))
+
+
+def test_the_tool_is_to_blame_where_water_does_not_converge_either() -> None:
+    pytest.importorskip("pyscf")
+
+    with pytest.raises(ToolError, match="in 1 cycles; neither did that of water"):
+        HF._replace(max_cycles=1).state(AMMONIA)
+
+
+def test_a_fallback_helps_where_cycles_run_out() -> None:
+    pytest.importorskip("pyscf")
+
+    found = HF._replace(max_cycles=6).state(WATER)
+
+    assert "second order" == found.attempt
+    assert HF.state(WATER).energy == pytest.approx(found.energy, abs=1e-6)
+
+
+@pytest.mark.parametrize(("charge", "unpaired"), [(0, 1), (0, 12), (1, 0), (10, 0), (11, 1)])
+def test_a_spin_that_the_electrons_do_not_have_is_declined(charge: int, unpaired: int) -> None:
+    pytest.importorskip("pyscf")
+
+    with pytest.raises(UnsolvedError, match="can't be unpaired"):
+        HF._replace(unpaired=unpaired).state(WATER._replace(charge=charge))
+
+
+@pytest.mark.parametrize(
+    ("unpaired", "added", "left"), [(0, 0, 0), (0, 1, 1), (0, -1, 1), (2, 0, 2), (2, 1, 1)]
+)
+def test_an_ion_has_one_electron_more_or_less_unpaired(
+    unpaired: int, added: int, left: int
+) -> None:
+    pytest.importorskip("pyscf")
+
+    found = HF._replace(unpaired=unpaired).state(WATER, added=added)
+
+    assert (left, added) == (found.field.mol.spin, found.field.mol.charge)
+
+
+def test_an_ion_has_the_spin_of_lower_energy() -> None:
+    pytest.importorskip("pyscf")
+    hydroxyl = Geometry((8, 1), ((0, 0, 0), (0, 0, 0.98)), 0)
+
+    cation, anion = (HF._replace(unpaired=1).state(hydroxyl, added=added) for added in (1, -1))
+
+    assert (2, 0) == (cation.field.mol.spin, anion.field.mol.spin)
+
+
+def test_the_spin_of_a_radical_is_told() -> None:
+    pytest.importorskip("pyscf")
+    cyanide = Geometry((6, 7), ((0, 0, 0), (0, 0, 1.17)), 0)
+
+    told = HF._replace(unpaired=1).state(cyanide).evidence
+
+    assert {"charge": 0, "unpaired electrons": 1, "basis functions": 18}.items() <= told.items()
+    assert told["spin contamination"] > 0.1
+
+
+def test_forces_are_the_slope_of_the_energy() -> None:
+    pytest.importorskip("pyscf")
+    exact = HF._replace(is_fitted=False)
+    step = 1e-3
+
+    def at(shift: float) -> Solved:
+        (x, y, z), *rest = WATER.positions
+        return exact.state(WATER._replace(positions=((x, y, z + shift), *rest)))
+
+    slope = (at(step).energy - at(-step).energy) / (2 * step / BOHR)
+
+    assert -slope == pytest.approx(at(0.0).forces[0][2], abs=1e-5)
+
+
+def test_no_file_is_read_as_a_basis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyscf")
+    (tmp_path / "3-21g").write_text("BASIS")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(ToolError, match="no file is read"):
+        HF.state(WATER)
+
+
+def test_no_file_of_settings_is_run(tmp_path: Path) -> None:
+    pytest.importorskip("pyscf")
+    (tmp_path / ".pyscf_conf.py").write_text("open('bait', 'w')")
+    code = "from verifier_ladder.tiers.high_fidelity.dft import single_threaded; single_threaded()"
+    home = {**os.environ, "HOME": str(tmp_path)}
+
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=home, check=True)
+
+    assert not (tmp_path / "bait").exists()
 
 
 @pytest.mark.parametrize(
@@ -104,4 +344,5 @@ def test_reservations_are_rather_too_high(smiles: str, seconds: float) -> None:
 def test_a_molecule_that_is_too_large_reserves_next_to_nothing() -> None:
     large = Candidate("molecule", "C" * 13)
 
-    assert DftHydration().expected_cost(large).seconds < 0.1 < seconds_for(functions("C"))
+    small = seconds_for(Level.read("m062x/6-31g*").rough_functions("C"))
+    assert DftHydration().expected_cost(large).seconds < 0.1 < small

@@ -1,0 +1,220 @@
+"""Gaps, dipoles, ions and solvation by DFT: real calculations on the smallest molecules."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.high_fidelity import dftproperties
+from verifier_ladder.tiers.high_fidelity.dft import Dft, Solved
+from verifier_ladder.tiers.high_fidelity.dftproperties import QUANTITIES, DftProperties
+from verifier_ladder.tiers.simulation.conformer import DivergedError
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+pytest.importorskip("pyscf")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As the engine's workers have it: several wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+def is_hydrocarbon(text: str, _: Mapping[str, Any]) -> bool:
+    return set(text) <= set("Cc123()=#")
+
+
+def is_symmetric(text: str, _: Mapping[str, Any]) -> bool:
+    """Written the same from both ends."""
+    plain = "".join(letter for letter in text if letter.isalpha())
+    return plain == plain[::-1]
+
+
+class TestDftProperties(VerifierTestCase):
+    strict = True
+
+    @pytest.fixture
+    def verifier(self) -> DftProperties:
+        return DftProperties(level="hf/3-21g")
+
+    @pytest.fixture
+    def answer_key(self, verifier: Verifier) -> AnswerKey | None:
+        del verifier  # The key is about the defaults.
+        return None
+
+
+@pytest.mark.slow  # Some hundred molecules, and again for each mutant.
+class TestTheDefaults(VerifierTestCase):
+    strict = True
+    twins: Mapping[str, Judge] = {
+        "it is a hydrocarbon": Twin(is_hydrocarbon),
+        "it reads the same from both ends": Twin(is_symmetric),
+    }
+    mutated = ("verifier_ladder.tiers.high_fidelity.dftproperties",)
+    mutants: Mapping[str, Any] = {"count": 20}
+
+    @pytest.fixture
+    def verifier(self) -> DftProperties:
+        return DftProperties()
+
+
+def judged(smiles: str, **settings: Any) -> Verdict:
+    verifier = DftProperties(**{"level": "hf/3-21g", **settings})
+    return verifier.judge([Candidate("molecule", smiles)])[0]
+
+
+def test_the_key_is_the_one_that_was_frozen() -> None:
+    frozen = "cf441f6d3ee3ef0e56464ca662c1e26475e007b6075d1d7561e71e92fa32b63d"
+
+    assert frozen == AnswerKey.named("dft-properties").frozen(129)
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_each_quantity_may_be_the_score(name: str) -> None:
+    verdict = judged("O", score=name)
+
+    assert verdict.score == verdict.evidence[name]
+    assert QUANTITIES[name].unit == verdict.unit
+    assert "hf/3-21g//GFN2-xTB" == verdict.evidence["level"]
+
+
+def test_evidence_tells_charge_and_spin() -> None:
+    cation, water = judged("O", score="ionisation_energy").evidence["fields"]
+
+    assert (1, 1) == (cation["charge"], cation["unpaired electrons"])
+    assert (0, 0) == (water["charge"], water["unpaired electrons"])
+    assert 0 < cation["spin contamination"] < 0.1
+
+
+def test_the_smiles_says_how_many_electrons_are_unpaired_unless_the_setting_does() -> None:
+    triplet, singlet = (
+        judged("[CH2]", unpaired=unpaired, score="energy") for unpaired in (None, 0)
+    )
+
+    assert 2 == triplet.evidence["fields"][0]["unpaired electrons"]
+    assert triplet.score is not None
+    assert singlet.score is not None
+    assert triplet.score < singlet.score
+
+
+def test_the_bonds_of_nitrogen_are_not_those_of_a_force_field() -> None:
+    field, tight = (
+        judged("N#N", score="energy", geometry=geometry) for geometry in ("MMFF94", "GFN2-xTB")
+    )
+
+    assert field.score is not None
+    assert tight.score is not None
+    assert tight.score < field.score - 0.05
+
+
+def test_relaxing_lowers_the_energy() -> None:
+    before = judged("O", score="energy", relaxed=False)
+    after = judged("O", score="energy", relaxed=True)
+
+    assert before.score is not None
+    assert after.score is not None
+    assert after.score < before.score
+    assert "hf/3-21g//hf/3-21g" == after.evidence["level"]
+
+
+@pytest.mark.parametrize(
+    ("smiles", "settings", "told"),
+    [
+        ("O", {"unpaired": 1}, "can't be unpaired"),
+        ("[H+]", {}, "of 0 electrons"),
+        ("[NH4+]", {"score": "dipole"}, "charged"),
+        ("[H-]", {"level": "hf/sto-3g"}, "no orbital"),
+        ("CI", {"level": "hf/6-31g*"}, "lacks an element"),
+        ("C" * 9, {"max_functions": 100}, "121 basis functions are too many; 100"),
+        ("[C]#N", {"contamination": 0.001}, "the spin is not pure"),
+    ],
+)
+def test_what_is_not_computed_is_declined_and_kept(
+    smiles: str, settings: dict[str, Any], told: str
+) -> None:
+    verdict = judged(smiles, **settings)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert told in verdict.reason
+
+
+def test_nothing_is_computed_of_a_molecule_that_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dftproperties, "conformer", None)
+
+    assert "too many" in judged("C" * 190, level="b3lyp/def2-svp").reason
+
+
+@pytest.mark.parametrize(
+    ("unsolved", "outcome"), [("abstain", Outcome.ABSTAIN), ("reject", Outcome.REJECT)]
+)
+def test_a_ladder_chooses_what_becomes_of_what_does_not_converge(
+    monkeypatch: pytest.MonkeyPatch, unsolved: str, outcome: Outcome
+) -> None:
+    def diverge(*_: object, **__: object) -> Solved:
+        raise DivergedError("it did not converge; that of water does")
+
+    monkeypatch.setattr(Dft, "state", diverge)
+
+    verdict = judged("N", unsolved=unsolved)
+
+    assert outcome is verdict.outcome
+    assert verdict.is_answer
+    assert "that of water does" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"level": "b3lyp"}, "functional/basis"),
+        ({"level": "b3lyp/mine"}, "there is no mine"),
+        ({"score": "beauty"}, "write criteria, energy"),
+        ({"criteria": {"gap": {}}}, "give least"),
+        ({"unsolved": "ignore"}, "write abstain or reject"),
+        ({"geometry": "/etc/passwd"}, "write GFN2-xTB"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        DftProperties(**settings)
+
+
+def test_more_fields_solvents_and_relaxed_geometries_cost_more() -> None:
+    candidate = Candidate("molecule", "CCO")
+    costs = [
+        DftProperties(**settings).expected_cost(candidate).seconds
+        for settings in (
+            {}, {"score": "solvation_energy"}, {"score": "ionisation_energy"},
+            {"score": "ionisation_energy", "relaxed": True},
+        )
+    ]  # fmt: skip
+
+    assert sorted(costs) == costs
+    assert len(set(costs)) == 4
+
+
+@pytest.mark.parametrize(
+    ("smiles", "seconds"),
+    # Processor time on one core of an ordinary server; the last three beyond what was fitted.
+    [
+        ("O", 0.26), ("CO", 1.0), ("CCO", 2.4), ("FC(F)(F)F", 1.5), ("CCCO", 4.6),
+        ("c1ccccc1", 4.4), ("Oc1ccccc1", 8.5), ("c1ccc2ccccc2c1", 14.2), ("CCCCCCCC", 21.7),
+    ],
+)  # fmt: skip
+def test_what_is_reserved_is_within_a_factor_of_two(smiles: str, seconds: float) -> None:
+    expected = DftProperties().expected_cost(Candidate("molecule", smiles)).seconds
+
+    assert 0.5 < expected / seconds < 2
+
+
+def test_a_molecule_that_is_too_large_reserves_next_to_nothing() -> None:
+    assert DftProperties().expected_cost(Candidate("molecule", "C" * 99)).seconds < 0.1
