@@ -236,7 +236,7 @@ class Conductor:
     def _unfinished(self) -> list[CheckRow]:
         """Checks that this campaign has asked for and will pay."""
         states = [CheckState.QUEUED, CheckState.LEASED, CheckState.WAITING]
-        asked = self._ledger.checks(states=states, campaign=self.name)
+        asked = self._ledger.checks(states=states, campaign=self.name, payloads=False)
         return [row for row in asked if row.campaign == self.name and row.not_before != HELD]
 
     def score(self, batch: Batch, deadline: float | None) -> list[Reward]:

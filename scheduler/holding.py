@@ -45,7 +45,9 @@ class Holding:
         if not self.is_needed:
             return
         campaign = self._desk.campaign
-        waiting = self._desk.ledger.checks(states=[CheckState.QUEUED], campaign=campaign)
+        waiting = self._desk.ledger.checks(
+            states=[CheckState.QUEUED], campaign=campaign, payloads=False
+        )
         held = {check.check_key for check in waiting if check.not_before == HELD}
         self.note(self._desk.requests.read(), held)
 

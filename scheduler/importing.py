@@ -141,7 +141,7 @@ class Importer:
         """Those that somebody waits for: a check that is known must not be paid for."""
         if not fresh:
             return set()
-        checks = self._desk.ledger.checks(keys=list(fresh), states=_OPEN)
+        checks = self._desk.ledger.checks(keys=list(fresh), states=_OPEN, payloads=False)
         return {check.check_key for check in checks}
 
     def _write(self, source: str, arrivals: Arrivals, rows: Sequence[VerdictRow]) -> None:

@@ -151,7 +151,7 @@ class Reviser:
             self._desk.climb.knowledge.punctuality.speak(
                 {request[2:5]: left_of(request) for request in ended.left}
             )
-        gone_checks = ledger.checks(states=[CheckState.CANCELLED], keys=keys)
+        gone_checks = ledger.checks(states=[CheckState.CANCELLED], keys=keys, payloads=False)
         return Withdrawn(len(ended.requests), len(gone_checks))
 
     def _forget(
@@ -187,7 +187,7 @@ class Reviser:
         with self._desk.lock:
             if not prices.promised:
                 return 0
-            rows = ledger.checks(keys=prices.promised, states=[CheckState.QUEUED])
+            rows = ledger.checks(keys=prices.promised, states=[CheckState.QUEUED], payloads=False)
             keys = [row.check_key for row in rows if row.note == PARKED]
             waiting = self._desk.requests.read(check_keys=keys)
             requests = [request for request in waiting if lot_of(request)]
@@ -209,7 +209,8 @@ class Reviser:
     def _ended(self, requests: Sequence[Request]) -> dict[bytes, Verdict]:
         keys = list({request.check_key for request in requests})
         known = self._desk.ledger.verdicts(keys)
-        for check in self._desk.ledger.checks(keys=[key for key in keys if key not in known]):
+        unknown = [key for key in keys if key not in known]
+        for check in self._desk.ledger.checks(keys=unknown, payloads=False):
             known[check.check_key] = _why_ended(check)
         return known
 

@@ -176,7 +176,7 @@ class Dispatcher(ABC):
         """
         now = self.ledger.clock()
         self.ledger.hasten(lease=LEASE, now=now)
-        for check in self.ledger.checks(states=[CheckState.LEASED]):
+        for check in self.ledger.checks(states=[CheckState.LEASED], payloads=False):
             if has_died(check.owner):
                 lost = Verdict.abstain("the engine died while it was at work", failed_at="engine")
                 end = Completion(Claim(check, check.fence), lost, check.content_key)
@@ -405,7 +405,7 @@ class Dispatcher(ABC):
         at_work = {claim.check.check_key for work in self._working for claim in work.claims}
         unknown = [
             Claim(check, check.fence)
-            for check in self.ledger.checks(states=[CheckState.LEASED])
+            for check in self.ledger.checks(states=[CheckState.LEASED], payloads=False)
             if check.owner == self.owner and check.check_key not in at_work
         ]
         if unknown:

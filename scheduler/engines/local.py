@@ -310,10 +310,14 @@ class LocalEngine(Dispatcher):
         # What is queued comes first: a check that is just being leased is then seen at least once.
         if self._has_helpers:
             paused = self.ledger.paused(name)
-            queued = self.ledger.checks(states=[CheckState.QUEUED], campaign=name, limit=_SEEN)
+            queued = self.ledger.checks(
+                states=[CheckState.QUEUED], campaign=name, limit=_SEEN, payloads=False
+            )
             if any(check.tier not in paused and self._will_be_taken(check) for check in queued):
                 return True
-        return bool(self.ledger.checks(states=[CheckState.LEASED], campaign=name, limit=1))
+        return bool(
+            self.ledger.checks(states=[CheckState.LEASED], campaign=name, limit=1, payloads=False)
+        )
 
     def _will_be_taken(self, check: CheckRow) -> bool:
         """Whether others will take a queued check, or look at it just now and may leave it."""

@@ -23,7 +23,7 @@ def verifier(tier):
         return [float(len(candidate.content)) for candidate in candidates]
     return length
 
-def opened(*tiers):
+def opened(*tiers, path=path):
     ladder = vl.Ladder("long", [verifier(tier) for tier in tiers], policy=AllTiers())
     return vl.Campaign.open("long", ladder=ladder, ledger=path, workers=2)
 
@@ -65,6 +65,17 @@ with opened("fast", "simulation") as campaign:
     assert campaign.drain("300 s")
     print(told("VmHWM") - before)
     assert all(reward.value == length for reward in campaign.score(texts))
+"""
+
+AGAIN = """
+with opened("fast", "simulation", path=path + ".other") as campaign:
+    campaign.score(["short"])
+    assert campaign.drain("300 s")
+before = begin()
+with opened("fast", "simulation") as campaign:
+    assert campaign.drain("300 s")
+    campaign.score(["short"])
+    print(told("VmHWM") - before)
 """
 
 FEW = """
@@ -115,6 +126,15 @@ def test_a_call_leaves_nothing_of_very_long_completions(tmp_path: Path, isolatio
 
     assert held < 64 * MIB  # The setting, and one that a thread is perhaps just letting go of.
     assert at_most < 5.5  # The completion itself, and what is made of it to be written.
+
+
+def test_opening_reads_no_checks_that_are_over(tmp_path: Path) -> None:
+    arguments = "32MiB", tmp_path / "ledger.db", "inline", 1_000_000, 24_000_000
+    ran(AT_ONCE, *arguments)
+
+    (grown,) = ran(AGAIN, *arguments)
+
+    assert grown < 32 * MIB
 
 
 @pytest.mark.slow

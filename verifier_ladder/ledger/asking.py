@@ -52,6 +52,8 @@ _COLUMNS = (
     "note", "run", "wanted_until", "digest",
 )  # fmt: skip
 _CHECK = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS)} FROM check_queue c "
+_BARE_CHECK = _CHECK.replace("c.payload", "coalesce(?, c.payload)")
+"""The first value stands for all payloads: candidates may be long."""
 _REQUEST = (
     "SELECT r.check_key, r.campaign, r.run, r.step, r.position, r.content_key, r.state "
     "FROM request r JOIN check_queue c ON c.check_key = r.check_key "
@@ -146,13 +148,16 @@ def remove_requests(connection: Connection, answered: Sequence[Request]) -> None
     )
 
 
-def check_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[CheckRow]:
-    """Read checks; the table is called `c` in the clause.
+def check_rows(
+    connection: Connection, clause: str, values: tuple[Any, ...], *, payloads: bool = True
+) -> list[CheckRow]:
+    """Read checks; the table is called `c` in the clause. Payloads may be left out: they are {}.
 
     Raises:
         DamagedRowError: If a row holds what no check has.
     """
-    found = connection.exec_driver_sql(_CHECK + clause, values).all()
+    select, values = (_CHECK, values) if payloads else (_BARE_CHECK, (dumps({}), *values))
+    found = connection.exec_driver_sql(select + clause, values).all()
     check_types(_COLUMNS, found)
     return [
         CheckRow._make(

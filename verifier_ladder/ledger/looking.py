@@ -27,6 +27,7 @@ class SqlLooking(Store):
         tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
         limit: int | None = None,
+        payloads: bool = True,
     ) -> list[CheckRow]:
         """See `Ledger.checks`."""
         found: list[CheckRow] = []
@@ -39,7 +40,7 @@ class SqlLooking(Store):
                 )  # fmt: skip
                 order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
                 size = ALL if limit is None else limit
-                found += check_rows(connection, clause + order, (*values, size))
+                found += check_rows(connection, clause + order, (*values, size), payloads=payloads)
         if keys is not None and len(keys) > 1:
             found.sort(key=lambda row: (-row.priority, row.not_before))
         return found[:limit]
@@ -54,6 +55,7 @@ class SqlLooking(Store):
                 f"WHERE c.state = 3 AND c.digest = ? AND c.id > {newest} - {MOST_LOOKED_AT} "
                 "ORDER BY c.id DESC LIMIT ?",
                 (verifier, limit),
+                payloads=False,
             )
         return found[::-1]
 

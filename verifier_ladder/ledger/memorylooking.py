@@ -61,6 +61,7 @@ class MemoryLooking(MemoryAccounts):
         tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
         limit: int | None = None,
+        payloads: bool = True,
     ) -> list[CheckRow]:
         """See `Ledger.checks`."""
         wanted = None if keys is None else set(keys)
@@ -75,7 +76,8 @@ class MemoryLooking(MemoryAccounts):
                 and (tiers is None or work.row.tier in tiers)
                 and (campaign is None or self._is_asked(work.row.check_key, [campaign]))
             ]
-            return [work.row for work in ordered(found)[:limit]]
+            rows = [work.row for work in ordered(found)[:limit]]
+        return rows if payloads else [row._replace(payload={}) for row in rows]
 
     def answered(self, verifier: bytes, limit: int) -> list[CheckRow]:
         """See `Ledger.answered`."""
@@ -83,7 +85,9 @@ class MemoryLooking(MemoryAccounts):
             newest = islice(reversed(self._work.values()), MOST_LOOKED_AT)
             rows = (work.row for work in newest)
             found = (
-                row for row in rows if row.state is CheckState.DONE and row.digest == verifier
+                row._replace(payload={})
+                for row in rows
+                if row.state is CheckState.DONE and row.digest == verifier
             )
             return [*islice(found, limit)][::-1]
 

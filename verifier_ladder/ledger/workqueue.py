@@ -277,6 +277,7 @@ class WorkQueue(ABC):
         tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
         limit: int | None = None,
+        payloads: bool = True,
     ) -> list[CheckRow]:
         """Checks of the work queue, highest priority first; those that fit all that is given.
 
@@ -287,6 +288,7 @@ class WorkQueue(ABC):
             tiers: Their tiers.
             keys: Their check keys.
             limit: The most to give.
+            payloads: Whether to read what they are about, which may be long; it is empty else.
 
         Example:
             >>> from verifier_ladder.ledger import open_ledger
@@ -300,6 +302,7 @@ class WorkQueue(ABC):
     def answered(self, verifier: bytes, limit: int) -> list[CheckRow]:
         """The last checks of a verifier that were answered, in the order they were asked for.
 
+        They come without payloads, for candidates may be long.
         Looked for among the newest `MOST_LOOKED_AT` of the queue only, whatever its length.
 
         Args:

@@ -414,8 +414,12 @@ class QueueTests:
         ledger.fail([completion(claims[key("check d")], CRASH)], retry_at=None, now=NOW)
         found = ledger.answered(key("xtb"), 2)
         assert [row.check_key for row in found] == [key("check b"), key("check c")]
-        assert [row.reserve for row in found] == [Cost(1.0)] * 2
+        assert [(row.reserve, row.payload) for row in found] == [(Cost(1.0), {})] * 2
         assert ledger.answered(key("another"), 9) == []
+
+    def test_checks_are_found_without_their_payloads(self, ledger: Ledger) -> None:
+        enqueue(ledger, check_row("a"))
+        assert ledger.checks(payloads=False) == [check_row("a", payload={})]
 
     def test_only_unwanted_checks_are_cancelled(self, ledger: Ledger) -> None:
         enqueue(ledger, check_row("a"), check_row("b"), requests=[request("a")])
