@@ -118,18 +118,19 @@ def samples_of_step(
             recorded with one of these samples, so that is given, too.
     """
     found: dict[int, RecordedSample] = {}
-    entries = ledger.step_entries(campaign, run, step, positions=positions)
-    if hear_others and positions is not None:
+    wanted = None if positions is None else list(positions)
+    entries = ledger.step_entries(campaign, run, step, positions=wanted)
+    if hear_others and wanted is not None:
         own = {entry.id for entry in entries}
         every = ledger.step_entries(campaign, run, step)
         entries = (entry for entry in every if entry.id in own or entry.kind == "revision")
-    known = dict.fromkeys(positions or ())
+    known = dict.fromkeys(wanted or ())
     for entry in entries:
         block = ledger.read(entry)
         _take(found, block, entry.id)
         if hear_others and entry.kind != "revision" and block.samples is not None:
             known |= dict.fromkeys(block.samples.positions)
-    return found if positions is None else {n: found[n] for n in known if n in found}
+    return found if wanted is None else {n: found[n] for n in known if n in found}
 
 
 def _take(found: dict[int, RecordedSample], block: Block, entry: int) -> None:

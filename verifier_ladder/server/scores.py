@@ -114,7 +114,7 @@ def _as_told(
 ) -> dict[int, Reward]:
     """Rewards of a step as they were at these revisions, by position."""
     campaign, found = service.campaign, dict[int, Reward]()
-    for entry in campaign.ledger.step_entries(campaign.name, run, step, positions=revisions):
+    for entry in campaign.ledger.step_entries(campaign.name, run, step, positions=[*revisions]):
         rewards = sample_rewards(entry.id, campaign.ledger.read(entry))
         for position, row in rewards.items():
             if revisions.get(position) == row.reward.revision:
