@@ -126,7 +126,7 @@ def seal(
     ladder: options.RecordedLadder = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the signed checkpoint that seals open cases, to be published.
+    """Print the signed checkpoint to publish, which seals open cases.
 
     Whoever owns a ledger could write another history, with other times. What stands under a
     checkpoint that others have had before is sealed by them. Counted are cases that take samples
