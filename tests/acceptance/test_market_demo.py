@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from verifier_ladder.cli.app import app
 from verifier_ladder.demo import market
 from verifier_ladder.demo.market import Market, run_market
+from verifier_ladder.ledger.offline import main as check
 
 
 def shown(folder: Path, *, seconds: float, every: float) -> tuple[Market, str, str]:
@@ -40,6 +41,12 @@ def test_forecasts_are_paid_by_the_price_and_who_came_late_is_not(tmp_path: Path
     assert f"entry {made.seal.entry}, sha256 {made.seal.sha256[:16]}" in text
     assert 2 == page.count("late: samples are taken only before")
     assert "<script" not in page
+    published, proof = tmp_path / "market-checkpoint.txt", tmp_path / "proof.json"
+    (command,) = re.findall(r"<code>vladder (ledger prove .*?) --out", page)
+    done = CliRunner().invoke(app, [*command.split(), "--out", str(proof)])
+    assert 0 == done.exit_code, done.output
+    assert made.seal.note == published.read_text("utf-8")
+    assert 0 == check([str(proof)])
     cells = re.findall(r'data-label="at once">([^<]+)<', page)
     assert ["–", "–"] == cells[-2:]
     assert all(float(cell) >= 0 for cell in cells[:-2])

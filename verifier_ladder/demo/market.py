@@ -332,6 +332,7 @@ def run_market(
             raise ConfigError("the demo's forecasts are sealed in a ledger on disk; name a file")
         with Campaign.open(made.campaign, ladder=ladder, ledger=store, run=_run()) as campaign:
             _seal(made, campaign, store, prices, chance, seconds=seconds)
+            marketpage.publish(made, page)
             marketpage.tell_sealed(out, made)
             made.price = prices.first(made.horizon)
             marketpage.tell_price(out, made.price)
@@ -343,7 +344,7 @@ def run_market(
             _correct(made, campaign)
             made.claims = _claims(made, campaign, store)
         made.told = prices.told
-    marketpage.write(made, page)
+    marketpage.write(made, page, str(ledger))
     marketpage.sum_up(out, made, page, time.monotonic() - began)
     return made
 

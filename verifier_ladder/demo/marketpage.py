@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.private import private_text
 from verifier_ladder.reward import Reward
-from verifier_ladder.text import printable
+from verifier_ladder.text import hide_password
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -127,7 +127,17 @@ def sum_up(out: Console, made: Market, page: Path, took: float) -> None:
 # ---- The page
 
 
-def write(made: Market, page: Path) -> None:
+def publish(made: Market, page: Path) -> None:
+    """Write the checkpoint beside the page, where somebody else could fetch it."""
+    if made.seal is not None:
+        private_text(_checkpoint(page), made.seal.note)
+
+
+def _checkpoint(page: Path) -> Path:
+    return page.with_name(f"{page.stem}-checkpoint.txt")
+
+
+def write(made: Market, page: Path, ledger: str) -> None:
     """Write the page: one HTML file that needs no network and no script.
 
     Raises:
@@ -137,7 +147,8 @@ def write(made: Market, page: Path) -> None:
 
     text = render_page(
         "market.html.j2", market=made, rows=rows(made), chart=_chart(made), title=TITLE,
-        proof=proof_line(made), lead=_lead(made), clock=clock, printable=printable,
+        proof=proof_line(made), lead=_lead(made), clock=clock,
+        ledger=hide_password(ledger), checkpoint=_checkpoint(page),
     )  # fmt: skip
     private_text(page, text)
 
