@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,13 +95,16 @@ class Spoken(NamedTuple):
     factor: float = 1.0
     """For how many samples it speaks from then on; 0 if it was cancelled."""
 
-    def then(self, told: float, times: float) -> Spoken:
+    def then(self, told: float, times: float, most: float = inf) -> Spoken:
         """What one more cancellation makes of it.
 
         Args:
             told: The reward as it stands: it moves from there.
             times: How many times as far as before.
+            most: For how many samples one speaks at most.
         """
+        if self.factor * times > most:
+            times = most / self.factor
         factor = self.factor * times
         if told == self.estimate or abs(1.0 - factor) < _SAME:
             return Spoken(told, factor)
@@ -117,8 +122,32 @@ class Spoken(NamedTuple):
         return self.estimate + (told - self.estimate) / self.factor
 
 
+def ranges(positions: Iterable[int]) -> list[int | list[int]]:
+    """Positions as the ledger keeps many of them: of those in a row, the first and the last.
+
+    Example:
+        >>> ranges([9, 3, 4, 5])
+        [[3, 5], 9]
+    """
+    runs = groupby(enumerate(sorted(positions)), lambda counted: counted[1] - counted[0])
+    rows = [[position for _, position in run] for _, run in runs]
+    return [row[0] if len(row) == 1 else [row[0], row[-1]] for row in rows]
+
+
+def in_ranges(stored: Iterable[int | Sequence[int]]) -> Iterator[int]:
+    """Read positions back.
+
+    Example:
+        >>> list(in_ranges([[3, 5], 9]))
+        [3, 4, 5, 9]
+    """
+    for row in stored:
+        first, last = (row, row) if isinstance(row, int) else row
+        yield from range(first, last + 1)
+
+
 def spoken_facts(spoken: Mapping[int, Spoken]) -> dict[str, Any]:
-    """What the ledger keeps of samples that speak for cancelled ones, by their positions."""
+    """What the ledger keeps of what cancellations made of rewards, by their positions."""
     return {"spoken": [[position, *one] for position, one in spoken.items()]} if spoken else {}
 
 

@@ -17,7 +17,7 @@ from verifier_ladder.keys import NO_TASK
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
-from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, spoken_in
+from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, in_ranges, spoken_in
 
 _NONE = -1
 _UNKNOWN = Belief(nan, nan)
@@ -167,10 +167,20 @@ def _take(found: dict[int, RecordedSample], block: Block, entry: int) -> None:
             told.draw = Draw.from_json(state["draw"])
     for position, propensity, number in block.facts.get("ahead", ()):
         found[position].lot = Lot(propensity, number)
-    share, positions = block.facts.get("left", (1.0, ()))
-    for position in found.keys() & positions:
-        found[position].left *= share
+    _take_left(found, block.facts)
     _take_decisions(found, block)
+
+
+def _take_left(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> None:
+    """Hear of samples that are left where others of their step were cancelled."""
+    share, stored = facts.get("left", (1.0, ()))
+    for position in found.keys() & in_ranges(stored):
+        found[position].left *= share
+    for times, most, stored in facts.get("louder", ()):
+        for position in found.keys() & in_ranges(stored):
+            told = found[position]
+            if (value := told.reward.value) is not None:
+                told.spoken = (told.spoken or Spoken(value)).then(value, times, most)
 
 
 def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> None:

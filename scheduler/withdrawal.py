@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from functools import cache
 from math import nan
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
-from verifier_ladder.scheduler.draws import Draw, Spoken, spoken_facts
+from verifier_ladder.scheduler.draws import Draw, Spoken, ranges
 from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of, spoken_of
 from verifier_ladder.scheduler.samplehistory import LEFT, RecordedSample
 from verifier_ladder.scheduler.standing import Standing
@@ -161,6 +162,7 @@ class Withdrawal(Revisions):
         self._desk, self._waiting = desk, waiting
         ladder = desk.ladder
         self._compares = ladder.compares_above or ladder.policy.is_sequential
+        self._speaks_for = cache(desk.climb.knowledge.speaks_for)
         self._shares = self._shares_left(requests, others)
         self.left = [self._left(r, share) for r in others if (share := self._share(r)) is not None]
         """The requests of samples that speak for cancelled ones from now on."""
@@ -189,18 +191,26 @@ class Withdrawal(Revisions):
         return list(dict.fromkeys(request.check_key for request in self._answered(places)))
 
     def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
-        changed = [request for request in self._changed(places) if draw_of(request)]
         told: dict[str, Any] = {}
-        if changed:
-            left = list(dict.fromkeys(request.position for request in changed))
-            told["left"] = (self._shares[_pool(changed[0])], left)
         if gone := [self.requests[n].position for n in places if self.standings[n].comparison]:
             told[LEFT] = gone
         return told | kept([self._handed_over(request) for request in self._answered(places)])
 
     def _told_of_others(self, places: Sequence[int]) -> dict[str, Any]:
-        theirs = {r.position: one for r in self._changed(places) if (one := spoken_of(r))}
-        return spoken_facts(theirs | self._spoken_at(places))
+        drawn: defaultdict[float, set[int]] = defaultdict(set)
+        below: defaultdict[tuple[float, float], set[int]] = defaultdict(set)
+        for request in self._changed(places):
+            share = self._shares[_pool(request)]
+            if draw_of(request):
+                drawn[share].add(request.position)
+            else:
+                below[self._louder(request, share)].add(request.position)
+        told = super()._told_of_others(places)
+        for share, positions in drawn.items():  # One: they wait alike.
+            told["left"] = share, ranges(positions)
+        if below:
+            told["louder"] = [[*how, ranges(positions)] for how, positions in below.items()]
+        return told
 
     def _spoken(self) -> list[Spoken | None]:
         return [
@@ -232,13 +242,13 @@ class Withdrawal(Revisions):
         """A request when only a share of those that wait as it does is left."""
         if draw_of(request):
             return request._replace(state={**request.state, "left": left_of(request) * share})
-        own, told = _spoken(request), request.state["value"]
-        knowledge, size = self._desk.climb.knowledge, int(request.state.get("size", 1))
-        most = knowledge.speaks_for(0.0, size)
-        times = knowledge.speaks_for(share, size)
-        if own.factor * times > most:
-            times = most / own.factor
-        return request._replace(state={**request.state, "spoken": own.then(told, times)})
+        spoken = _spoken(request).then(request.state["value"], *self._louder(request, share))
+        return request._replace(state={**request.state, "spoken": spoken})
+
+    def _louder(self, request: Request, share: float) -> tuple[float, float]:
+        """How many times as far its reward moves when a share is left, and the most in all."""
+        size = int(request.state.get("size", 1))
+        return self._speaks_for(share, size), self._speaks_for(0.0, size)
 
     def _share(self, request: Request) -> float | None:
         """Share that is left of those that wait as a request does, if some are cancelled."""

@@ -431,6 +431,7 @@ def test_no_reward_moves_further_than_its_estimator_lets_it(
         *gone, last = course.waiting()
         for position in gone:
             campaign.cancel(step=0, positions=[position])
+    with course.open() as campaign:  # How far it moves is not forgotten meanwhile.
         campaign.resume("simulation")
         course.answer_all_of(campaign)
     most = Estimator(estimator).factors(0.2, 40)
@@ -449,6 +450,27 @@ def test_few_that_are_left_weigh_five_times_as_much_at_most(course: Course) -> N
         course.answer_all(campaign)
     rewards = course.rewards()
     assert rewards[last] == pytest.approx(before[last] + 10.0 * (truth(last) - before[last]))
+
+
+@pytest.mark.parametrize("tier", ["simulation", "world"])
+def test_what_a_cancellation_writes_does_not_grow_with_the_number_that_waits(
+    course: Course, tier: str
+) -> None:
+    course.is_certain = True
+    course.between = [middle] if tier == "simulation" else []
+    sizes = []
+    with course.open() as campaign:
+        if course.between:
+            campaign.pause("simulation")
+        for step, size in enumerate([20, 200]):
+            campaign.score([f"text-{step}-{place:04}" for place in range(size)], step=step)
+            if not course.between:
+                campaign.drain("300 s")
+            campaign.cancel(step=step, positions=[10])
+            *_, last = course.ledger.entries(kind="revision")
+            sizes.append(len(last.body))
+    few, many = sizes
+    assert many < 1.05 * few
 
 
 def test_a_run_tells_what_its_candidates_are_worth(course: Course) -> None:
