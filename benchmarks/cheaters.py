@@ -107,14 +107,17 @@ def main() -> None:
     print(f"of {len(told)} pairs the exit code pays {paid}, and {passed} pass")
     with ProcessPoolExecutor(given.processes, get_context("spawn")) as workers:
         rows = [workers.submit(trained, seed, told, true) for seed in range(given.seeds)]
-        found = [row.result() for row in rows]
-    for seed, (alone, caught) in enumerate(found):
-        first = caught.alarms[0].last.step if caught.alarms else None
-        print(
-            f"seed {seed:2}: alone {alone.told:.2f} told, {alone.true:.2f} true; audited "
-            f"{caught.told:.2f} told, {caught.true:.2f} true, alarm at step {first}"
-            f"{'' if is_right(alone, caught) else '   WRONG'}"
-        )
+        found = []
+        for seed, row in enumerate(rows):
+            alone, caught = row.result()
+            found.append((alone, caught))
+            first = caught.alarms[0].last.step if caught.alarms else None
+            print(
+                f"seed {seed:2}: alone {alone.told:.2f} told, {alone.true:.2f} true; audited "
+                f"{caught.told:.2f} told, {caught.true:.2f} true, alarm at step {first}"
+                f"{'' if is_right(alone, caught) else '   WRONG'}",
+                flush=True,
+            )
     right = sum(is_right(*each) for each in found)
     print(
         f"right in {right} of {len(found)} seeds; true: alone "
