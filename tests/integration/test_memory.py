@@ -152,5 +152,5 @@ def test_no_length_of_completions_takes_more_than_the_setting(
         AT_ONCE, most, tmp_path / "at once.db", isolation, length, min(setting * MIB, of_a_call)
     )
 
-    assert many < setting * MIB
-    assert at_once < setting * MIB
+    is_alone = 64 * length > setting * MIB  # While it is written, there are copies beside.
+    assert max(many, at_once) < setting * MIB + 4 * length * is_alone
