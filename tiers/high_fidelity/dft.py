@@ -11,6 +11,7 @@ from math import hypot, isfinite
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from numpy.linalg import LinAlgError
 from pydantic import BaseModel, Field
 
 import verifier_ladder
@@ -250,18 +251,19 @@ class Dft(NamedTuple):
         raise DivergedError(f"{told}; that of water does")
 
     def relaxed(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> Geometry:
-        """Move the atoms to where no force is left on them; each field begins with the last.
+        """Move the atoms to where no force is left on them, in the spin that is lowest before.
 
         Raises:
             UnsolvedError: If that takes too long, or bonds form or break on the way.
             ToolError: If ASE is not installed, or PySCF fails.
         """
-        last: list[Any] = [None]
+        first = self.state(geometry, added=added, solvent=solvent)
+        charge, spin, last = geometry.charge + added, int(first.field.mol.spin), [first]
 
         def solve(moved: Geometry) -> Solved:
-            found = self.state(moved, added=added, solvent=solvent, start=last[0])
-            last[0] = found.density
-            return found
+            start = last[0].density
+            last[0] = self._state(moved._replace(charge=charge), spin, solvent, start, SURFACE)
+            return last[0]
 
         return rested(geometry, solve)
 
@@ -273,7 +275,7 @@ class Dft(NamedTuple):
             field = prepared(self._field(molecule, solvent, surface))
             try:
                 energy = float(field.kernel(dm0=start))
-            except (ArithmeticError, RuntimeError, ValueError) as error:
+            except (ArithmeticError, LinAlgError, RuntimeError) as error:
                 failure = failure or printable(error)
                 continue
             if field.converged and isfinite(energy):

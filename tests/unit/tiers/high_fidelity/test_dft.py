@@ -1,9 +1,11 @@
 """Hydration free energies by DFT: real calculations on the smallest molecules."""
 
+import gc
 import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -33,11 +35,18 @@ from verifier_ladder.verdict import Outcome, Verdict
 Hydration = Callable[..., Verdict]
 
 
-@pytest.fixture(autouse=True)
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+"""PySCF's fields have temporary files, which go when the fields are collected."""
+
+
+@pytest.fixture(autouse=True, scope="module")
 def _one_thread() -> Iterator[None]:
     """As the engine's workers have it: several wait for each other."""
     with threadpool_limits(1):
         yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 @pytest.fixture(scope="module")
@@ -284,6 +293,19 @@ def test_an_ion_has_the_spin_of_lower_energy() -> None:
     cation, anion = (HF._replace(unpaired=1).state(hydroxyl, added=added) for added in (1, -1))
 
     assert (2, 0) == (cation.field.mol.spin, anion.field.mol.spin)
+
+
+@pytest.mark.parametrize("added", [0, 1, -1])
+def test_an_ion_of_a_radical_is_relaxed_in_its_spin(added: int) -> None:
+    pytest.importorskip("pyscf")
+    pytest.importorskip("ase")
+    hydroxyl, radical = Geometry((8, 1), ((0, 0, 0), (0, 0, 1.2)), 0), HF._replace(unpaired=1)
+
+    rested = radical.relaxed(hydroxyl, added=added)
+
+    before, after = (radical.state(each, added=added) for each in (hydroxyl, rested))
+    assert after.energy < before.energy
+    assert abs(after.forces[1][2]) < 2e-3
 
 
 def test_the_spin_of_a_radical_is_told() -> None:

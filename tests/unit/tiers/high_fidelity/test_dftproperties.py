@@ -1,5 +1,7 @@
 """Gaps, dipoles, ions and solvation by DFT: real calculations on the smallest molecules."""
 
+import gc
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,11 +22,18 @@ from verifier_ladder.verifiers import Verifier
 pytest.importorskip("pyscf")
 
 
-@pytest.fixture(autouse=True)
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+"""PySCF's fields have temporary files, which go when the fields are collected."""
+
+
+@pytest.fixture(autouse=True, scope="module")
 def _one_thread() -> Iterator[None]:
     """As the engine's workers have it: several wait for each other."""
     with threadpool_limits(1):
         yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 def is_hydrocarbon(text: str, _: Mapping[str, Any]) -> bool:
