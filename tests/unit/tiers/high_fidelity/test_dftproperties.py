@@ -94,6 +94,19 @@ def test_each_quantity_may_be_the_score(name: str) -> None:
     assert "hf/3-21g//GFN2-xTB" == verdict.evidence["level"]
 
 
+@pytest.mark.parametrize(
+    ("settings", "deviation"),
+    [
+        ({"score": "dipole"}, 0.3), ({"score": "ionisation_energy"}, 0.33), ({}, None),
+        ({"score": "dipole", "level": "pbe/def2-svp"}, None),
+    ],
+)  # fmt: skip
+def test_a_deviation_is_declared_of_what_was_measured(
+    settings: dict[str, Any], deviation: float | None
+) -> None:
+    assert deviation == DftProperties(**settings).deviation
+
+
 def test_evidence_tells_charge_and_spin() -> None:
     cation, water = judged("O", score="ionisation_energy").evidence["fields"]
 
