@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
-from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.messages import ENDS, group_of, without_ends
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.verifiers import Verifier
 
 _DEADLINE = 10.0
 """AReaL gives a call 15 seconds, and then makes a 0 of it."""
+_ADVICE = (
+    "Give the workflow that evaluates a function of its own, made with evaluation=True, and this "
+    "one evaluation=False, or give the rows a split ('train', 'test')"
+)
 
 
 @takes_options
@@ -25,6 +28,7 @@ def reward_fn(
     *,
     on_abstain: float | None = None,
     clip: tuple[float, float] | None = None,
+    ends: Sequence[str] = ENDS,
     **options: Unpack[Options],
 ) -> RewardFn:
     """Make a `reward_fn` for AReaL's workflows, such as `RLVRWorkflow`.
@@ -47,6 +51,7 @@ def reward_fn(
         on_abstain: What AReaL is told where nothing is known. None, the default, raises; AReaL
             tries again three times, and then drops the sample.
         clip: Least and largest reward; see `Readout`.
+        ends: Tokens that are cut off the end of a completion, which AReaL decodes with them.
         options: See `Options`.
 
     Raises:
@@ -60,11 +65,17 @@ def reward_fn(
         1.0
     """
     options.setdefault("deadline", _DEADLINE)
-    return RewardFn(Backend.of(verifier, **options), Readout(on_abstain, clip))
+    backend = Backend.of(verifier, advice=_ADVICE, **options)
+    return RewardFn(backend, Readout(on_abstain, clip), ends)
 
 
 class RewardFn(Adapter):
     """A reward function of AReaL; made by `reward_fn`."""
+
+    def __init__(self, backend: Backend, readout: Readout, ends: Sequence[str] = ENDS) -> None:
+        """Answer from a backend."""
+        super().__init__(backend, readout)
+        self._ends = ends
 
     def __call__(
         self, prompt: str, completions: str, prompt_ids: Any, completion_ids: Any, **row: Any
@@ -84,19 +95,11 @@ class RewardFn(Adapter):
         """
         del prompt_ids
         fields = {**row, "prompt": prompt, "completion_ids": completion_ids}
-        sample = self._backend.sample(completions, fields, group=group_of(prompt))
+        said = without_ends(completions, self._ends)
+        sample = self._backend.sample(said, fields, group=group_of(prompt))
         (reward,) = self._backend.rewards([sample])
-        value = self._readout.value(reward)
-        if value is None:
-            raise VerifierError(f"nothing is known ({reward.reason or 'no verdict'})")
-        metrics = {
-            "unknown": reward.value is None, "pending": reward.pending,
-            **self._backend.attachment.alarms,
-        }  # fmt: skip
-        return _Told(
-            value, "eval-rollout" if sample.evaluation else "rollout",
-            {f"{self.__name__}/{name}": float(number) for name, number in metrics.items()},
-        )  # fmt: skip
+        scope = "eval-rollout" if sample.evaluation else "rollout"
+        return _Told(self._readout.number(reward, self.__name__), scope, self._metrics(reward))
 
 
 class _Told(float):

@@ -26,6 +26,7 @@ from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, LadderError
 from verifier_ladder.ladder import Ladder
+from verifier_ladder.learners.evaluation import Evaluation
 from verifier_ladder.learners.rounds import Grouping
 from verifier_ladder.learners.unknowns import UnknownLog
 from verifier_ladder.registry import REGISTRY
@@ -81,8 +82,12 @@ class Attachment:
         transcripts: bool | None = None,
         evaluation: bool | None = None,
         group_size: int | None = None,
+        advice: str = "",
     ) -> None:
         """Check the arguments; nothing is opened yet.
+
+        The `advice` is what makes the learner say which samples evaluate: see `Evaluation`. All
+        others are `Options`.
 
         Raises:
             ConfigError: If they can't work together.
@@ -98,14 +103,14 @@ class Attachment:
             "verifier": verifier, "ledger": ledger, "deadline": deadline, "campaign": campaign,
             "name": name, "budget": budget, "horizon": horizon, "run": run,
             "transcripts": transcripts, "evaluation": evaluation, "group_size": group_size,
+            "advice": advice,
         }  # fmt: skip
         self._lock = Lock()
         self._run = run
         self._starts_run = run is None and (campaign is None or isinstance(campaign, str))
         self._campaign: Campaign | None = None
         self._failures = 0
-        self.evaluation = evaluation
-        """Whether all samples evaluate the policy; None as the learner or its data says."""
+        self.evaluation = Evaluation(self.name, of_all=evaluation, advice=advice)
         self._next: dict[tuple[bool, int], int] = {}
         self._token = uuid4().hex
         self._pickled: bytes | None = None

@@ -13,7 +13,6 @@ from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
-from verifier_ladder.learners.evaluation import EVALUATION_FIELDS, evaluates
 from verifier_ladder.learners.gathering import Gatherer
 from verifier_ladder.learners.reader import Reader, same_length
 from verifier_ladder.learners.readout import Readout
@@ -90,13 +89,24 @@ class Backend:
         self._gatherers = WeakKeyDictionary()
 
     @classmethod
-    def of(cls, verifier: Verifier | Ladder | str | Path, **options: Unpack[Options]) -> Backend:
+    def of(
+        cls,
+        verifier: Verifier | Ladder | str | Path,
+        *,
+        advice: str = "",
+        **options: Unpack[Options],
+    ) -> Backend:
         """A backend for a verifier or a ladder.
+
+        Args:
+            verifier: What scores.
+            advice: What makes the learner say which samples evaluate: see `Evaluation`.
+            options: See `Options`.
 
         Raises:
             ConfigError: If the arguments can't work together.
         """
-        return cls(Attachment(verifier, **options))
+        return cls(Attachment(verifier, advice=advice, **options))
 
     @property
     def campaign(self) -> Campaign:
@@ -137,9 +147,7 @@ class Backend:
             return []
         count = len(candidates)
         of_group = [""] * count if groups is None else same_length("groups", groups, count)
-        own = self.attachment.evaluation
-        said = evaluation if own is None else own
-        flags = [said] * count if said is not None else _flags(columns, count)
+        flags = self.attachment.evaluation.of_each(columns, count, said=evaluation)
         places = self._places(step, flags)
         with uncollected:
             made = checked_samples(
@@ -170,9 +178,7 @@ class Backend:
             prompt: What it answers; the field `prompt` by default.
             evaluation: As for `samples`.
         """
-        own = self.attachment.evaluation
-        said = evaluation if own is None else own
-        flag = bool(evaluates(fields) if said is None else said)
+        flag = self.attachment.evaluation.of(fields, said=evaluation)
         given = {name: value for name, value in fields.items() if value is not None}
         candidate = self.reader.candidate(completion, given)
         (place,) = self._places(step, [flag])
@@ -254,19 +260,13 @@ class Adapter:
         """Close the campaign now instead of at the end of the process; later calls reopen it."""
         self._backend.close()
 
-
-def _flags(columns: Mapping[str, Any], count: int) -> list[bool]:
-    """Whether each row evaluates the policy, as its columns say."""
-    told = {
-        name: values for name, values in columns.items()
-        if name in EVALUATION_FIELDS and isinstance(values, Sequence) and len(values) == count
-    }  # fmt: skip
-    if not told:
-        return [False] * count
-    return [
-        bool(evaluates(dict(zip(told, row, strict=True))))
-        for row in zip(*told.values(), strict=True)
-    ]
+    def _metrics(self, reward: Reward) -> dict[str, float]:
+        """What is told beside one sample's number, by the names of the learner's metrics."""
+        told = {
+            "unknown": reward.value is None, "pending": reward.pending,
+            **self._backend.attachment.alarms,
+        }  # fmt: skip
+        return {f"{self.__name__}/{name}": float(number) for name, number in told.items()}
 
 
 def _version(step: int | None) -> str:

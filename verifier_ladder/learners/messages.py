@@ -14,6 +14,12 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.media import described
 from verifier_ladder.trajectory import content_of, from_messages
 
+ENDS = (
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>",
+    "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "</s>", "<eos>",
+)  # fmt: skip
+"""Tokens that end an answer, as usual models write them."""
+
 
 def text_of(completion: Any) -> str:
     """The text that is verified: the completion, or its last message from the assistant.
@@ -59,6 +65,18 @@ def messages_of(messages: Any) -> Any:
     if isinstance(messages, str) or not isinstance(messages, Sequence):
         return messages
     return [m.model_dump(exclude_none=True) if hasattr(m, "model_dump") else m for m in messages]
+
+
+def without_ends(answer: str, ends: Sequence[str]) -> str:
+    """An answer without the tokens that end it, for learners that decode them with it.
+
+    Example:
+        >>> without_ends("4</s></s>", ["</s>"])
+        '4'
+    """
+    while end := next((e for e in ends if e and answer.endswith(e)), ""):
+        answer = answer.removesuffix(end)
+    return answer
 
 
 def group_of(prompt: Any) -> str:

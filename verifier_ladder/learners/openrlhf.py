@@ -10,15 +10,17 @@ from typing import Any, Unpack
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
-from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.messages import ENDS, group_of, without_ends
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
 _LOG = logging.getLogger("verifier_ladder")
-ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>", "<eos>")
-"""Tokens that end an answer, as usual models write them."""
+_ADVICE = (
+    "OpenRLHF hands on labels and nothing else of a row: make them objects with a split ('train', "
+    "'test') beside the answer, or the function with evaluation=False if it only trains"
+)
 
 
 @takes_options
@@ -35,8 +37,8 @@ def reward_func(
     **Guarantees.** It answers within the deadline, and what verifiers do never raises: OpenRLHF
     would swallow the exception and lose the sample, and with it its batch.
 
-    **Evaluation.** OpenRLHF calls one function for training and evaluation and does not say which
-    it is. Evaluate in a program of its own, with a function made with `evaluation=True`.
+    **Evaluation.** OpenRLHF calls one function for training and evaluation, and does not say which
+    it is. A label does that is an object with a `split`: `{"answer": "4", "split": "test"}`.
 
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
@@ -57,7 +59,7 @@ def reward_func(
         >>> reward_func(check, on_abstain=0.0).__name__
         'check'
     """
-    backend = Backend.of(verifier, **options)
+    backend = Backend.of(verifier, advice=_ADVICE, **options)
     readout = Readout.complete("OpenRLHF", on_abstain, clip)
     names = [v.name for v in backend.attachment.ladder.verifiers]
 
@@ -127,7 +129,4 @@ def answer_of(query: str, prompt: str, ends: Sequence[str]) -> str | None:
     if place < 0:
         _LOG.warning("a query does not hold its prompt; its reward is unknown")
         return None
-    answer = query[place + len(prompt) :]
-    while end := next((e for e in ends if answer.endswith(e)), ""):
-        answer = answer.removesuffix(end)
-    return answer
+    return without_ends(query[place + len(prompt) :], ends)

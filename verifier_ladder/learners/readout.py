@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from typing import Any
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, VerifierError
 from verifier_ladder.reward import Reward
 from verifier_ladder.verdict import mean_of
 
@@ -87,6 +87,24 @@ class Readout:
                 f"stands for an unknown reward; {given!r} is none"
             )
         return cls(on_abstain, clip)
+
+    def number(self, reward: Reward, name: str) -> float:
+        """The number, for learners that have no None.
+
+        Args:
+            reward: The reward.
+            name: What scored, for the error.
+
+        Raises:
+            VerifierError: If the reward is unknown and nothing stands for it.
+        """
+        value = self.value(reward)
+        if value is None:
+            raise VerifierError(
+                f"{name}: nothing is known of a sample ({reward.reason or 'no verdict'}); say "
+                "with on_abstain=… which number stands for that, if one must"
+            )
+        return value
 
     def value(self, reward: Reward) -> float | None:
         """The number, or None if the reward is unknown and nothing stands for it."""

@@ -16,7 +16,6 @@ from typing import Any, TypeVar, Unpack
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
-from verifier_ladder.learners.evaluation import Rows
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
@@ -26,6 +25,10 @@ T = TypeVar("T")
 _LOG = logging.getLogger("verifier_ladder")
 _TOLD = "verifier_ladder"
 """Where an environment's extras have what `tell_phase` knows of its batch."""
+_ADVICE = (
+    "Give SkyRL's generator to verifier_ladder.learners.skyrl.tell_phase, or the rows a split "
+    "('train', 'test'), or the environment evaluation=False if it only trains"
+)
 
 
 @takes_options
@@ -72,11 +75,8 @@ def environment(
 
     if each_turn and options.get("group_size") is not None:
         raise ConfigError("each_turn: turns are samples, and nobody knows how many; no group_size")
-    backend, readout = Backend.of(verifier, **options), Readout.complete("SkyRL", on_abstain, clip)
-    rows = Rows(
-        backend.name, "SkyRL", "Give its generator to verifier_ladder.learners.skyrl.tell_phase",
-        asks=backend.attachment.evaluation is None,
-    )  # fmt: skip
+    backend = Backend.of(verifier, advice=_ADVICE, **options)
+    readout = Readout.complete("SkyRL", on_abstain, clip)
     parent: Any = base or BaseTextEnv
 
     class LadderEnv(parent):  # type: ignore[misc,unused-ignore]
@@ -120,10 +120,9 @@ def environment(
             said: Any = [*self._messages, *observations]
             if len(said) == 1:
                 said = said[0]["content"]
-            evaluation = self._batch.get("evaluation")
             sample = backend.sample(
                 said, self._fields, group=self._group, prompt=self._prompt,
-                evaluation=rows.evaluate(self._fields) if evaluation is None else evaluation,
+                evaluation=self._batch.get("evaluation"),
             )  # fmt: skip
             size = None if each_turn else self._batch.get("group_size")
             self._rewards.append(backend.reward(sample, group_size=size))

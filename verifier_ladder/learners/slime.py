@@ -10,10 +10,16 @@ from typing import Any, Unpack
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
-from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.messages import ENDS, group_of, without_ends
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
+
+_ADVICE = (
+    "Give the data sets of slime's --eval-config a custom_rm_path of their own, to a function "
+    "made with evaluation=True, and this one evaluation=False, or give the rows' metadata a split "
+    "('train', 'test')"
+)
 
 
 @takes_options
@@ -22,6 +28,7 @@ def custom_rm(
     *,
     on_abstain: float,
     clip: tuple[float, float] | None = None,
+    ends: Sequence[str] = ENDS,
     **options: Unpack[Options],
 ) -> CustomRm:
     """Make an `async` reward function for slime, for one sample or, with `--group-rm`, for many.
@@ -33,7 +40,7 @@ def custom_rm(
 
     **Evaluation.** slime does not tell a reward function what it is called for. Give the data sets
     of `--eval-config` a `custom_rm_path` of their own, to a function that was made with
-    `evaluation=True`, or `split: test` in their metadata.
+    `evaluation=True`, or `metadata_overrides: {split: test}`.
 
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
@@ -42,6 +49,7 @@ def custom_rm(
             `remove_sample`, so that it has no part in the loss; but slime counts its number in
             the mean of its group.
         clip: Least and largest reward; see `Readout`.
+        ends: Tokens that are cut off the end of a response, which slime decodes with them.
         options: See `Options`.
 
     Raises:
@@ -57,11 +65,17 @@ def custom_rm(
         >>> asyncio.run(custom_rm(check, on_abstain=0.0)(None, sample))
         1.0
     """
-    return CustomRm(Backend.of(verifier, **options), Readout.complete("slime", on_abstain, clip))
+    backend = Backend.of(verifier, advice=_ADVICE, **options)
+    return CustomRm(backend, Readout.complete("slime", on_abstain, clip), ends)
 
 
 class CustomRm(Adapter):
     """A reward function of slime; made by `custom_rm`."""
+
+    def __init__(self, backend: Backend, readout: Readout, ends: Sequence[str] = ENDS) -> None:
+        """Answer from a backend."""
+        super().__init__(backend, readout)
+        self._ends = ends
 
     async def __call__(
         self, args: Any, sample: Any, *, evaluation: bool | None = None, **_: Any
@@ -77,16 +91,25 @@ class CustomRm(Adapter):
         Raises:
             ConfigError: If a field that a verifier reads is missing.
         """
+        if getattr(args, "eval_interval", "unknown") is None:
+            self._backend.attachment.evaluation.expect_none()
         if not isinstance(sample, list):
-            made = _sample(self._backend, sample, evaluation=evaluation)
+            made = self._sample(sample, evaluation=evaluation)
             reward = await self._backend.areward(made, group_size=_group_size(args, made))
             return self._told(sample, reward)
-        made_of_all = [_sample(self._backend, one, evaluation=evaluation) for one in sample]
+        made_of_all = [self._sample(one, evaluation=evaluation) for one in sample]
         if not getattr(args, "group_rm", True):
             made_of_all = [replace(made, group_size=UNKNOWN_SIZE) for made in made_of_all]
         rewards = await self._backend.arewards(made_of_all)
         pairs = zip(sample, rewards, strict=True)
         return [self._told(one, reward) for one, reward in pairs]
+
+    def _sample(self, sample: Any, *, evaluation: bool | None) -> Sample:
+        metadata = sample.metadata if isinstance(sample.metadata, Mapping) else {}
+        fields = {**metadata, "label": sample.label, "prompt": sample.prompt}
+        said = without_ends(sample.response, self._ends)
+        group = group_of(sample.prompt)
+        return self._backend.sample(said, fields, group=group, evaluation=evaluation)
 
     def _told(self, sample: Any, reward: Reward) -> float | None:
         """The number; a sample of which nothing is known is taken out of the loss."""
@@ -117,14 +140,6 @@ class CustomRm(Adapter):
             for name, number in self._backend.attachment.alarms.items():
                 metrics[f"rollout/{self.__name__}/{name}"] = number
         return False
-
-
-def _sample(backend: Backend, sample: Any, *, evaluation: bool | None) -> Sample:
-    metadata = sample.metadata if isinstance(sample.metadata, Mapping) else {}
-    fields = {**metadata, "label": sample.label, "prompt": sample.prompt}
-    return backend.sample(
-        sample.response, fields, group=group_of(sample.prompt), evaluation=evaluation
-    )
 
 
 def _group_size(args: Any, sample: Sample) -> int | None:

@@ -6,48 +6,38 @@ itself is not imported here.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 from weakref import WeakValueDictionary
 
-from verifier_ladder.arguments import options_checked
-from verifier_ladder.budget import Budget
 from verifier_ladder.candidate import Sample
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Adapter, Backend
+from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
 from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.media import with_images
 from verifier_ladder.reward import Reward
-from verifier_ladder.run import Run
 from verifier_ladder.verifiers import Verifier
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
-    from verifier_ladder.ledger import Ledger
 
-_LOG = logging.getLogger("verifier_ladder")
+_ADVICE = (
+    "Give the trainer callbacks=[reward.callback], or the rows a split ('train', 'test'), or the "
+    "function evaluation=False if it only trains"
+)
 
 
-@options_checked()
+@takes_options
 def reward_function(
     verifier: Verifier | Ladder | str | Path,
     *,
-    ledger: str | Path | Ledger | None = None,
-    deadline: float | str | None = 30.0,
-    campaign: Campaign | str | None = None,
-    name: str | None = None,
-    budget: Budget | None = None,
-    horizon: int | None = None,
-    run: Run | str | None = None,
-    transcripts: bool | None = None,
     on_abstain: float | None = None,
     clip: tuple[float, float] | None = None,
     asynchronous: bool = False,
-    evaluation: bool | None = None,
+    **options: Unpack[Options],
 ) -> RewardFunction:
     """Make a reward function for TRL's trainers.
 
@@ -58,26 +48,13 @@ def reward_function(
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of
             a registered verifier.
-        ledger: Where verdicts are kept: a path or an address. Without one they are kept in
-            memory until the process ends.
-        deadline: Seconds one call may take; None waits for the fast tier however long it takes.
-        campaign: Name in the ledger, by default the ladder's, or the verifier's with its version;
-            or an open campaign.
-        name: What TRL calls the function in its logs; the verifier's name by default.
-        budget: Caps, as in `Campaign.open`, such as `{"simulation": "2 h"}`.
-        horizon: How many samples are expected in all, as in `Campaign.open`: the budget is spent
-            evenly until then.
-        run: Name of the training run, or a `Run` with its report card; by default the time and
-            number of the process, so that a script that is started again is another run.
-        transcripts: Whether prompts and chats are kept, so that the samples can be trained on
-            later; by default as `VLADDER_TRANSCRIPTS` says, which is yes.
         on_abstain: What TRL is told where nothing is known. None, the default, masks the
             completion; a number trains on it.
         clip: Least and largest reward, such as `(-5.0, 5.0)`. Rewards that were corrected after a
             random draw leave the range of the reward rule; left out, every number passes.
         asynchronous: Make it an `async` function, which TRL runs beside other async ones.
-        evaluation: Whether its samples evaluate the policy, and are kept apart from those that
-            train it. By default as the trainer says: TRL's `model.training`.
+        options: See `Options`. Whether samples evaluate the policy TRL shows by itself, as its
+            `model.training`.
 
     Raises:
         ConfigError: If the arguments can't work. Later, from a call: if a column is missing, has
@@ -91,11 +68,7 @@ def reward_function(
         >>> reward.__name__
         'accuracy'
     """
-    readout = Readout(on_abstain, clip)
-    backend = Backend.of(
-        verifier, ledger=ledger, deadline=deadline, campaign=campaign, name=name, budget=budget,
-        horizon=horizon, run=run, transcripts=transcripts, evaluation=evaluation,
-    )  # fmt: skip
+    backend, readout = Backend.of(verifier, advice=_ADVICE, **options), Readout(on_abstain, clip)
     kind = AsyncRewardFunction if asynchronous else RewardFunction
     return kind(backend, readout)
 
@@ -141,10 +114,8 @@ class RewardFunction(Adapter):
         Raises:
             ConfigError: If an argument has the wrong form; the message names it.
         """
-        evaluation = self._mode.is_evaluation(trainer_state, log_metric)
-        samples = self._samples(
-            prompts, completions, completion_ids, trainer_state, columns, evaluation=evaluation
-        )
+        columns = {**columns, "prompt": prompts, "completion_ids": completion_ids}
+        samples = self._samples(completions, columns, trainer_state, log_metric)
         rewards = self._backend.rewards(samples)
         self._log(rewards, log_extra, log_metric)
         return self._values(rewards)
@@ -167,24 +138,18 @@ class RewardFunction(Adapter):
         return [self._readout.value(reward) for reward in rewards]
 
     def _samples(
-        self,
-        prompts: Sequence[Any] | None,
-        completions: Sequence[Any],
-        completion_ids: Sequence[Any] | None,
-        trainer_state: Any,
-        columns: Mapping[str, Any],
-        *,
-        evaluation: bool | None,
+        self, completions: Sequence[Any], columns: Mapping[str, Any], state: Any, log_metric: Any
     ) -> list[Sample]:
-        given = {**columns, "prompt": prompts, "completion_ids": completion_ids}
-        groups = shown = None
+        if state is None:  # Called by hand, or by a trainer that has no evaluation.
+            self._backend.attachment.evaluation.expect_none()
+        groups, prompts = None, columns["prompt"]
         if prompts is not None:
-            shown = _shown(same_length("prompts", prompts, len(completions)), columns)
-            groups = groups_of(shown)
-        step = getattr(trainer_state, "global_step", None)
+            prompts = _shown(same_length("prompts", prompts, len(completions)), columns)
+            groups = groups_of(prompts)
         return self._backend.samples(
-            completions, given, groups=groups, step=step, prompts=shown, evaluation=evaluation
-        )
+            completions, columns, groups=groups, step=getattr(state, "global_step", None),
+            prompts=prompts, evaluation=self._mode.is_evaluation(state, log_metric),
+        )  # fmt: skip
 
     def _log(
         self,
@@ -231,7 +196,6 @@ class TrainerMode:
     def __init__(self) -> None:
         """Know no trainer yet."""
         self._models: WeakValueDictionary[int, Any] = WeakValueDictionary()
-        self._is_told = False
 
     def is_evaluation(self, state: Any, log_metric: Any) -> bool | None:
         """Whether the call is of an evaluation; None where nobody tells.
@@ -244,16 +208,7 @@ class TrainerMode:
         if model is None and state is not None:
             model = self._models.get(id(state))
         training = getattr(model, "training", None)
-        if isinstance(training, bool):
-            return not training
-        if state is not None and not self._is_told and log_metric is None:
-            self._is_told = True
-            _LOG.warning(
-                "the trainer does not show whether it trains or evaluates, so everything counts "
-                "as training; give it callbacks=[reward.callback], or make the reward function "
-                "with evaluation=…"
-            )
-        return None
+        return not training if isinstance(training, bool) else None
 
     def callback(self) -> Any:
         """A callback that notes the model of whatever trainer it is given to."""
@@ -304,10 +259,8 @@ class AsyncRewardFunction(RewardFunction):
         **columns: Any,
     ) -> list[float | None]:
         """Score completions as TRL asks; see `RewardFunction`."""
-        evaluation = self._mode.is_evaluation(trainer_state, log_metric)
-        samples = self._samples(
-            prompts, completions, completion_ids, trainer_state, columns, evaluation=evaluation
-        )
+        columns = {**columns, "prompt": prompts, "completion_ids": completion_ids}
+        samples = self._samples(completions, columns, trainer_state, log_metric)
         rewards = await self._backend.arewards(samples)
         self._log(rewards, log_extra, log_metric)
         return self._values(rewards)

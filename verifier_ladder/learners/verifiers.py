@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
-from verifier_ladder.learners.backend import Backend, Options, takes_options
+from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
 from verifier_ladder.learners.messages import group_of, messages_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
+_ADVICE = (
+    "Give the tasks' data a split ('train', 'test'), or the function evaluation=False if it only "
+    "trains, and True in a program that evaluates"
+)
 _NOT_FIELDS = frozenset({"completion", "parser", "prompt", "resources", "state"})
 
 
@@ -57,11 +60,11 @@ def reward(
         >>> reward(check, weight=0.5).__name__
         'check'
     """
-    backend, readout = Backend.of(verifier, **options), Readout(on_abstain, clip)
-    return TaskReward(backend, readout, weight, priority)
+    backend = Backend.of(verifier, advice=_ADVICE, **options)
+    return TaskReward(backend, Readout(on_abstain, clip), weight, priority)
 
 
-class TaskReward:
+class TaskReward(Adapter):
     """A reward of a task; made by `reward`.
 
     An object, not a function: as an attribute of a class it is not bound, so that it serves as a
@@ -75,9 +78,8 @@ class TaskReward:
         self, backend: Backend, readout: Readout, weight: float = 1.0, priority: int = 0
     ) -> None:
         """Answer from a backend."""
-        self.__name__ = backend.name
+        super().__init__(backend, readout)
         self.reward_priority, self._vf_weight = priority, weight
-        self._backend, self._readout = backend, readout
 
     async def __call__(self, task: Any, trace: Any) -> float:
         """Score a trace.
@@ -97,17 +99,14 @@ class TaskReward:
             said, task.model_dump(mode="json"), group=group, prompt=prompt
         )
         told = await self._backend.areward(sample)
-        name = self.__name__
-        trace.record_metric(f"{name}/unknown", float(told.value is None))
-        trace.record_metric(f"{name}/pending", float(told.pending))
-        for part, number in _numbers(told).items():
-            trace.record_metric(f"{name}/{part}", number)
-        for kind, count in self._backend.attachment.alarms.items():
-            trace.record_metric(f"{name}/{kind}", count)
-        value = self._readout.value(told)
-        if value is None:
-            raise VerifierError(f"{name}: nothing is known ({told.reason or 'no verdict'})")
-        return value
+        for name, number in (self._metrics(told) | self._parts(told)).items():
+            trace.record_metric(name, number)
+        return self._readout.number(told, self.__name__)
+
+    def _parts(self, reward: Reward) -> dict[str, float]:
+        """Its named scores, and what is said of single turns."""
+        turns = {f"turn_{one.turn}": one.score for one in reward.turns if one.score is not None}
+        return {f"{self.__name__}/{name}": n for name, n in {**reward.scores, **turns}.items()}
 
 
 @takes_options
@@ -136,10 +135,8 @@ def rubric_function(
         >>> rubric_function(check, on_abstain=-1.0).__name__
         'check'
     """
-    backend, readout = (
-        Backend.of(verifier, **options),
-        Readout.complete("Rubric", on_abstain, clip),
-    )
+    backend = Backend.of(verifier, advice=_ADVICE, **options)
+    readout = Readout.complete("Rubric", on_abstain, clip)
 
     async def function(prompt: Any, completion: Any, **fields: Any) -> float:
         sample = backend.sample(
@@ -147,17 +144,10 @@ def rubric_function(
             {name: value for name, value in fields.items() if name not in _NOT_FIELDS},
             group=group_of(messages_of(prompt)), prompt=messages_of(prompt),
         )  # fmt: skip
-        value = readout.value(await backend.areward(sample))
-        return on_abstain if value is None else value
+        return readout.number(await backend.areward(sample), backend.name)
 
     function.__name__ = backend.name
     return function
-
-
-def _numbers(reward: Reward) -> dict[str, float]:
-    """What a reward tells of single turns, and its named scores."""
-    turns = {f"turn_{one.turn}": one.score for one in reward.turns if one.score is not None}
-    return {**reward.scores, **turns}
 
 
 def _said(messages: Any) -> Any:

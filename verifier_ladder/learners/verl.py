@@ -16,12 +16,11 @@ from typing import Any, TypeVar, Unpack
 
 from verifier_ladder.arguments import options_checked
 from verifier_ladder.candidate import Sample
-from verifier_ladder.errors import VerifierError
 from verifier_ladder.function import WRAPPED, RewardFunctionVerifier
 from verifier_ladder.function import wrap as wrap_function
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
-from verifier_ladder.learners.evaluation import Rows
+from verifier_ladder.learners.evaluation import evaluates
 from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
@@ -31,6 +30,10 @@ from verifier_ladder.verifiers import Verifier
 T = TypeVar("T")
 _LOG = logging.getLogger("verifier_ladder")
 _FIELDS = ("data_source", "ground_truth")
+_ADVICE = (
+    "Make verl's data.custom_cls with verifier_ladder.learners.verl.dataset(), or give the rows a "
+    "split ('train', 'test') in extra_info, or the function evaluation=False if it only trains"
+)
 
 
 @takes_options
@@ -73,7 +76,7 @@ def compute_score(
         >>> asyncio.run(score("maths", "4", "4", {}))["score"]
         1.0
     """
-    scorer = _Scorer(Backend.of(verifier, **options), Readout(on_abstain, clip))
+    scorer = _Scorer(verifier, Readout(on_abstain, clip), options)
 
     async def ascore(
         data_source: Any, solution_str: str, ground_truth: Any, extra_info: Any = None, **_: Any
@@ -106,7 +109,7 @@ def reward_manager(
     **Validation.** verl tells a reward manager only of whole batches that they validate, which its
     agent loop never hands on. There the row tells: its `extra_info` has what `dataset` puts there,
     or a `split` such as "test". Rows without either count as training, which is told in the log
-    unless verl's configuration validates never.
+    unless verl's configuration never validates.
 
     **Workers.** verl hands each sample to any of its reward workers. Advantages compare those of
     one worker, so they need `reward.num_workers=1`, or a server that all workers ask.
@@ -125,7 +128,7 @@ def reward_manager(
     from verl.experimental.reward_loop.reward_manager import register as register_manager
     from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
-    scorer = _Scorer(Backend.of(verifier, **options), Readout(on_abstain, clip))
+    scorer = _Scorer(verifier, Readout(on_abstain, clip), options)
 
     class LadderRewardManager(RewardManagerBase):  # type: ignore[misc,unused-ignore]
         """Scores with a verifier or a ladder."""
@@ -238,21 +241,19 @@ def wrap(
 class _Scorer:
     """Scores samples in the form that verl gives and takes them."""
 
-    def __init__(self, backend: Backend, readout: Readout) -> None:
+    def __init__(
+        self, verifier: Verifier | Ladder | str | Path, readout: Readout, options: Options
+    ) -> None:
+        backend = Backend.of(verifier, advice=_ADVICE, **options)
         self._backend, self._readout = backend, readout
         verifiers = backend.attachment.ladder.verifiers
         self._parts = [v.name for v in verifiers] if len(verifiers) > 1 else []
-        self._rows = Rows(
-            backend.name, "verl",
-            "Make verl's data.custom_cls with verifier_ladder.learners.verl.dataset()",
-            asks=backend.attachment.evaluation is None,
-        )  # fmt: skip
 
     def look(self, config: Any) -> None:
         """Read verl's configuration, and tell what it does to groups."""
         never = _setting(config, "trainer.test_freq", int, otherwise=0) <= 0
         if never and _setting(config, "trainer.val_before_train", bool, otherwise=True) is False:
-            self._rows.asks = False
+            self._backend.attachment.evaluation.expect_none()
         workers = _setting(config, "reward.num_workers", int, otherwise=1)
         size = _group_size(config, validates=False)
         if workers > 1 and size is not None and size > 1:
@@ -282,10 +283,7 @@ class _Scorer:
         self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
     ) -> Sample:
         fields = _fields(data_source, ground_truth, extra_info)
-        return self._backend.sample(
-            solution, fields, group=_group(data_source, extra_info),
-            evaluation=self._rows.evaluate(fields),
-        )  # fmt: skip
+        return self._backend.sample(solution, fields, group=_group(data_source, extra_info))
 
     async def ascore_item(
         self,
@@ -300,30 +298,23 @@ class _Scorer:
         truth = (item.get("reward_model") or {}).get("ground_truth")
         group = str(item["uid"]) if "uid" in item else _group(source, extra)
         fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
-        if validates is None:
-            validates = self._rows.evaluate({**fields, **item, "extra_info": extra})
         sample = self._backend.sample(
-            solution, fields, group=group, prompt=prompt, evaluation=validates
-        )
+            solution, fields, group=group, prompt=prompt,
+            evaluation=evaluates(item) if validates is None else validates,
+        )  # fmt: skip
         size = group_sizes[sample.evaluation] if "uid" in item else None
         return self._told(await self._backend.areward(sample, group_size=size))
 
     def _told(self, reward: Reward) -> dict[str, Any]:
         """The same flat keys for every sample: verl reads them off the first."""
-        score = self._readout.value(reward)
-        if score is None:
-            raise VerifierError(
-                f"nothing is known of a sample ({reward.reason or 'no verdict'}), and verl can't "
-                "leave it out; say with on_abstain=… what it should train on instead"
-            )
         parts = {
             name: nan if (part := reward.components.get(name)) is None else part
             for name in self._parts
         }
         return {
-            **parts, "score": score, "unknown": float(reward.value is None),
-            "pending": float(reward.pending), "reason": reward.reason, **extras_of(reward),
-            **self._backend.attachment.alarms,
+            **parts, "score": self._readout.number(reward, self._backend.name),
+            "unknown": float(reward.value is None), "pending": float(reward.pending),
+            "reason": reward.reason, **extras_of(reward), **self._backend.attachment.alarms,
         }  # fmt: skip
 
 
@@ -357,7 +348,7 @@ def _of_validation(files: Any, config: Any) -> bool | None:
 
 
 def _paths(files: Any) -> list[str]:
-    return [files] if isinstance(files, str) else list(map(str, files))
+    return [files] if isinstance(files, str) else list(map(str, files or ()))
 
 
 def _group_size(config: Any, *, validates: bool) -> int | None:

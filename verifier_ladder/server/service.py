@@ -46,6 +46,7 @@ _LATEST_START = 2**31
 """The last step with which a run may begin: one that goes on in a new ledger goes on counting."""
 _PLACERS, _READERS = 4, 4
 """Threads for what calls for rewards ask of the ledger beside their scores, and for all else."""
+_ADVICE = "Give the rows that learners send a split ('train', 'test'), beside the label or in it"
 _EVERY = 0.2
 """Seconds between two looks at the ledger, while somebody waits."""
 
@@ -215,7 +216,7 @@ class RewardService:
         self._grouping = Grouping(campaign.take_step, group_size=group_size)
         self.limits = limits or Limits()
         self.admission = Admission(self.limits.samples)
-        self.learner = Backend.of(campaign.ladder, campaign=campaign)
+        self.learner = Backend.of(campaign.ladder, advice=_ADVICE, campaign=campaign)
         self.news = News(campaign.ledger.newest)
         self.prompts = Prompts(campaign)
         self.is_leaving = False

@@ -90,6 +90,12 @@ def test_completions_get_the_verifiers_own_numbers(call: Call) -> None:
     assert [1.0, 0.0, 0.0, 1.0] == call("4", "5", "日本 🧪", "4")
 
 
+def test_the_tokens_that_end_a_completion_are_no_part_of_the_answer(call: Call) -> None:
+    """`RLVRWorkflow` decodes them."""
+    assert [1.0, 1.0] == call("4<|im_end|>", "4</s></s>")
+    assert [0.0] == call("4</s>", ends=())
+
+
 @pytest.mark.parametrize("completion", ["raise", "nan"])
 def test_what_is_unknown_raises(call: Call, completion: str) -> None:
     """AReaL drops the sample; of a None it would make a number."""

@@ -14,6 +14,7 @@ import torch
 
 import verifier_ladder as vl
 from verifier_ladder.learners.openrlhf import reward_func
+from verifier_ladder.runs import read_run
 
 PROMPT = "2 + 2 ="
 FILE = """
@@ -29,10 +30,13 @@ FILE = """
             os._exit(9)
         if text == "hang":
             threading.Event().wait()
-        return [float("nan") if text == "nan" else float(text == label[0])]
+        wanted = label[0]["answer"] if isinstance(label[0], dict) else label[0]
+        return [float("nan") if text == "nan" else float(text == wanted)]
 
     check = vl.wrap(judge, version="1", columns=["label"], timeout=0.5)
-    reward_func = openrlhf.reward_func(check, on_abstain=-1.0, ledger="LEDGER", deadline=60)
+    reward_func = openrlhf.reward_func(
+        check, on_abstain=-1.0, ledger="LEDGER", deadline=60, campaign="c", run="r"
+    )
 """
 
 
@@ -61,7 +65,7 @@ class Engine:
         return SimpleNamespace(outputs=[said])
 
 
-Execute = Callable[[str], dict[str, Any]]
+Execute = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -71,9 +75,9 @@ def execute(agent: ModuleType, tmp_path: Path) -> Execute:
     file.write_text(dedent(FILE).replace("LEDGER", str(tmp_path / "ledger.db")))
     executor = agent.SingleTurnAgentExecutor(str(file))
 
-    def run(answer: str) -> dict[str, Any]:
+    def run(answer: str, label: Any = "4") -> dict[str, Any]:
         sampling = SimpleNamespace(max_tokens=32, logprobs=None)
-        call = executor.execute(PROMPT, "4", sampling, 128, Characters(), Engine(answer))
+        call = executor.execute(PROMPT, label, sampling, 128, Characters(), Engine(answer))
         return asyncio.run(call)
 
     return run
@@ -95,6 +99,19 @@ def test_what_is_unknown_gets_the_number_that_was_chosen(execute: Execute, answe
 
     assert -1.0 == told["reward"].item()
     assert 1.0 == told["extra_logs"]["unknown"].item()
+
+
+def test_labels_say_what_evaluates(execute: Execute, tmp_path: Path) -> None:
+    """OpenRLHF's evaluation asks the same function, and hands on nothing else of a row."""
+    for split in ("train", "test", "train"):
+        assert 1.0 == execute("4", {"answer": "4", "split": split})["reward"].item()
+
+    with vl.open_ledger(tmp_path / "ledger.db") as ledger:
+        told = [
+            len(read_run(ledger, "r", campaign="c", evaluation=evaluation).samples)
+            for evaluation in (False, True)
+        ]
+    assert [2, 1] == told
 
 
 def test_what_it_returns_becomes_what_the_trainer_stacks(execute: Execute) -> None:

@@ -16,6 +16,7 @@ from verifiers.v1.errors import TaskError
 
 import verifier_ladder as vl
 from verifier_ladder.learners.verifiers import reward
+from verifier_ladder.runs import read_run
 from verifier_ladder.scheduler.late import step_advantages
 
 
@@ -23,6 +24,7 @@ class Sum(vf.TaskData):
     """A task's data with a column of its own."""
 
     answer: str = "4"
+    split: str | None = None
 
 
 def judge(completions: list[Any], answer: list[str]) -> list[float]:
@@ -37,13 +39,13 @@ def judge(completions: list[Any], answer: list[str]) -> list[float]:
     return [math.nan if text == "nan" else float(text == answer[0])]
 
 
-def task(made: Any) -> vf.Task:
+def task(made: Any, **more: Any) -> vf.Task:
     """A task of the user's, with one reward."""
 
     class Sums(vf.Task[Sum, vf.State]):
         correct = made
 
-    return Sums(Sum(prompt="2 + 2 =", idx=0))
+    return Sums(Sum(prompt="2 + 2 =", idx=0, **more))
 
 
 def correct(isolation: str = "inline", **options: Any) -> Any:
@@ -117,6 +119,23 @@ def test_a_tasks_traces_are_one_group_and_one_call(tmp_path: Path) -> None:
     with vl.open_ledger(ledger) as opened:
         (samples,) = (opened.read(entry).samples for entry in opened.entries(kind="score"))
     assert [of.key] * 3 == list(samples.groups)
+
+
+def test_tasks_say_what_evaluates_and_that_nobody_says_it_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = correct(ledger=tmp_path / "l.db", campaign="c", run="r")
+    for split in ("test", "train", None, None):
+        scored(task(made, split=split), "4")
+    made.close()
+
+    assert 1 == sum(line.startswith("nobody says") for line in caplog.messages)
+    with vl.open_ledger(tmp_path / "l.db") as ledger:
+        told = [
+            len(read_run(ledger, "r", campaign="c", evaluation=evaluation).samples)
+            for evaluation in (False, True)
+        ]
+    assert [3, 1] == told
 
 
 def test_tool_calls_are_turns() -> None:

@@ -228,7 +228,7 @@ def test_that_nobody_says_what_validates_is_told_once(
         for i in range(2):
             manager.loop.run_until_complete(manager.run_single(data[i : i + 1]))
 
-    lines = warnings(caplog, "which samples evaluate", "verl.dataset()")
+    lines = warnings(caplog, "which samples of yes evaluate", "verl.dataset()")
     assert int(said) == len(lines)
 
 

@@ -8,8 +8,8 @@ from fastapi import Request, Response
 from pydantic import Field
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.learners.messages import group_of
-from verifier_ladder.learners.openrlhf import ENDS, answer_of
+from verifier_ladder.learners.messages import ENDS, group_of
+from verifier_ladder.learners.openrlhf import answer_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Items, Json, encoded

@@ -59,6 +59,12 @@ def test_metadata_are_columns() -> None:
     assert 1.0 == asyncio.run(function(None, sample("4", metadata={"unit": "m"})))
 
 
+@pytest.mark.parametrize(("ends", "told"), [({}, 1.0), ({"ends": ["<stop>"]}, 0.5)])
+def test_the_tokens_that_end_a_response_are_no_part_of_the_answer(ends: Any, told: float) -> None:
+    """slime decodes them: "4<|im_end|>" is no number."""
+    assert told == asyncio.run(rm(**ends)(None, sample("4<|im_end|>")))
+
+
 def test_a_field_that_is_missing_is_named() -> None:
     with pytest.raises(vl.ConfigError, match="'label'"):
         asyncio.run(rm()(None, sample("4", label=None)))

@@ -81,7 +81,9 @@ def test_openrlhfs_lists_must_have_one_length(serve: Any) -> None:
     assert "labels has 0 entries for 2 queries" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(("response", "told"), [("4", 1.0), ("5", 0.0), ("?", 0.5), ("!", 0.5)])
+@pytest.mark.parametrize(("response", "told"), [
+    ("4", 1.0), ("4<|im_end|>", 1.0), ("5", 0.0), ("?", 0.5), ("!", 0.5),
+])  # fmt: skip
 def test_slime_gets_a_bare_number(serve: Any, response: str, told: float) -> None:
     body = {"prompt": "2 + 2 =", "response": response, "label": "4", "more": {"x": 1}}
     answer = serve(on_abstain=0.5)("POST", "/slime", json=body)
