@@ -64,7 +64,7 @@ def scored(ledger: Ledger, verifiers: Sequence[vl.Verifier], campaign: str, run:
     )  # fmt: skip
     with vl.Campaign.open(campaign, ladder=ladder, ledger=ledger, run=run, workers=1) as opened:
         opened.score(TEXTS, step=0, groups=["one"] * len(TEXTS))
-        assert opened.drain("60 s")
+        assert opened.drain("300 s")
         assert replay(ledger, next(r for r in ledger.campaigns() if r.name == campaign)).is_same
 
 

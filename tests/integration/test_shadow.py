@@ -96,7 +96,7 @@ def test_a_policy_that_leaves_the_program_does_not_end_the_shadow(
     with open_(shadow=leaving) as campaign:
         for texts in (TEXTS, ["new"]):
             campaign.score(texts)
-            assert campaign.drain("60 s")
+            assert campaign.drain("300 s")
         told = [ledger.read(entry).facts["reason"] for entry in ledger.entries(kind="shadow")]
 
     assert 2 == len(told)

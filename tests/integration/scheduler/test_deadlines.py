@@ -70,7 +70,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Callable[[vl.Campaign], None]:
 
     def begin(campaign: vl.Campaign) -> None:
         def answer(*_: object) -> None:
-            campaign.drain("60 s")
+            campaign.drain("300 s")
             _, *cases = campaign.cases()
             values = {case.check_key: len(str(case.candidate.content)) + 3.0 for case in cases}
             campaign.answer_all(values, source="laboratory")
@@ -131,7 +131,7 @@ def test_what_hardly_came_in_time_is_told_once(
 def test_without_a_deadline_nothing_weighs_more(ledger: Ledger) -> None:
     with vl.Campaign.open("one", ladder=ladder(dear), ledger=ledger, workers=1) as campaign:
         campaign.score(TEXTS)
-        campaign.drain("30 s")
+        campaign.drain("300 s")
         revisions = list(campaign.revisions())
 
     assert {revision.reward.revision for revision in revisions} == {1}
@@ -156,7 +156,7 @@ def test_a_process_that_dies_before_it_settles_leaves_that_to_the_next(
     monkeypatch.undo()
 
     with opened(ledger) as campaign:
-        campaign.drain("30 s")
+        campaign.drain("300 s")
         last = {r.position: r.reward.revision for r in campaign.revisions()}
 
     assert set(last.values()) == {3}

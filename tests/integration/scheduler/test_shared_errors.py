@@ -50,7 +50,7 @@ def alarms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-
                 for step in range(STEPS):
                     texts = [str(place) for place in range(step * SIZE, (step + 1) * SIZE)]
                     campaign.score(texts, step=step, groups=groups)
-                    campaign.drain("60 s")
+                    campaign.drain("300 s")
                 return list(campaign.alarms())
 
     return raised

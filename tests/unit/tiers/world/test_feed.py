@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -20,6 +20,8 @@ from verifier_ladder.tiers.world.feed import HttpFeed
 from verifier_ladder.tiers.world.forecast import NumericForecast
 from verifier_ladder.tiers.world.order import MarketOrder
 from verifier_ladder.verdict import Outcome, Verdict
+
+Until = Callable[[Callable[[], object]], None]
 
 TABLE = "time,value,published,vintage\n8,4,9,first\n"
 
@@ -148,11 +150,12 @@ def test_a_feed_has_one_place(settings: dict[str, Any]) -> None:
 
 
 def test_a_campaign_settles_by_a_service_from_its_worker(
-    exchange: Exchange, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    exchange: Exchange, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Until
 ) -> None:
     world = World(tmp_path)
     world.set_clocks(monkeypatch)
     ladder = vl.Ladder("fed", [NumericForecast(url=exchange.url)])
+    told: list[float | None] = []
 
     def opened() -> vl.Campaign:
         return vl.Campaign.open("fed", ladder=ladder, ledger=tmp_path / "ledger.db", workers=1)
@@ -161,10 +164,15 @@ def test_a_campaign_settles_by_a_service_from_its_worker(
         task = {"series": "s", "horizon": world.horizon}
         campaign.score([vl.Candidate("text", "3", task)], deadline=0)
         assert campaign.drain(300)
-    told = f"{world.horizon},4,{world.horizon},first"
-    exchange.tables["/feed/s.csv"] = f"time,value,published,vintage\n{told}\n"
+    row = f"{world.horizon},4,{world.horizon},first"
+    exchange.tables["/feed/s.csv"] = f"time,value,published,vintage\n{row}\n"
     world.ahead = DAY + 1
     with opened() as campaign:
-        assert campaign.drain(300)
-        assert [1.0] == [revision.reward.value for revision in campaign.revisions()]
+
+        def is_told() -> bool:
+            told.extend(revision.reward.value for revision in campaign.revisions())
+            return bool(told)
+
+        until(is_told)
+    assert [1.0] == told
     assert {"/feed/s.csv"} == set(exchange.asked)
