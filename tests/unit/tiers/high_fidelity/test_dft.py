@@ -1,11 +1,9 @@
 """Hydration free energies by DFT: real calculations on the smallest molecules."""
 
-import gc
 import json
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -13,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from threadpoolctl import threadpool_limits
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, ToolError
@@ -37,16 +34,6 @@ Hydration = Callable[..., Verdict]
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 """PySCF's fields have temporary files, which go when the fields are collected."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As the engine's workers have it: several wait for each other."""
-    with threadpool_limits(1):
-        yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        gc.collect()
 
 
 @pytest.fixture(scope="module")

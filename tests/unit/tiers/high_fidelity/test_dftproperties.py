@@ -1,16 +1,14 @@
 """Gaps, dipoles, ions and solvation by DFT: real calculations on the smallest molecules."""
 
-import gc
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from threadpoolctl import threadpool_limits
+from moleculetwins import TWINS
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.answerkey import AnswerKey, Judge
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.high_fidelity import dftproperties
 from verifier_ladder.tiers.high_fidelity.dft import Dft, Solved
@@ -24,26 +22,6 @@ pytest.importorskip("pyscf")
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 """PySCF's fields have temporary files, which go when the fields are collected."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As the engine's workers have it: several wait for each other."""
-    with threadpool_limits(1):
-        yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        gc.collect()
-
-
-def is_hydrocarbon(text: str, _: Mapping[str, Any]) -> bool:
-    return set(text) <= set("Cc123()=#")
-
-
-def is_symmetric(text: str, _: Mapping[str, Any]) -> bool:
-    """Written the same from both ends."""
-    plain = "".join(letter for letter in text if letter.isalpha())
-    return plain == plain[::-1]
 
 
 class TestDftProperties(VerifierTestCase):
@@ -62,10 +40,7 @@ class TestDftProperties(VerifierTestCase):
 @pytest.mark.slow  # Some hundred molecules, and again for each mutant.
 class TestTheDefaults(VerifierTestCase):
     strict = True
-    twins: Mapping[str, Judge] = {
-        "it is a hydrocarbon": Twin(is_hydrocarbon),
-        "it reads the same from both ends": Twin(is_symmetric),
-    }
+    twins: Mapping[str, Judge] = TWINS
     mutated = ("verifier_ladder.tiers.high_fidelity.dftproperties",)
     mutants: Mapping[str, Any] = {"count": 20}
 

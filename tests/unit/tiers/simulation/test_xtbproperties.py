@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from moleculetwins import TWINS
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.answerkey import AnswerKey, Judge
 from verifier_ladder.testing.conformance import Conformance
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation.xtb import State, Xtb
@@ -19,22 +20,9 @@ from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
 
-def is_hydrocarbon(text: str, _: Mapping[str, Any]) -> bool:
-    return set(text) <= set("Cc123()=#")
-
-
-def is_symmetric(text: str, _: Mapping[str, Any]) -> bool:
-    """Written the same from both ends."""
-    plain = "".join(letter for letter in text if letter.isalpha())
-    return plain == plain[::-1]
-
-
 class TestXtbProperties(VerifierTestCase):
     strict = True
-    twins: Mapping[str, Judge] = {
-        "it is a hydrocarbon": Twin(is_hydrocarbon),
-        "it reads the same from both ends": Twin(is_symmetric),
-    }
+    twins: Mapping[str, Judge] = TWINS
     mutated = ("verifier_ladder.tiers.simulation.xtbproperties",)
     mutants: Mapping[str, Any] = {"count": 30, "equivalent": [
         # Only whether the number is even counts.

@@ -190,12 +190,13 @@ def test_a_note_lies_in_the_users_folder_where_the_keys_can_not_be_written(
     assert tmp_path / "home/.config/verifier-ladder" == Path(place.signed.name).parent
 
 
+@pytest.mark.parametrize("more", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_machines_that_sign_in_turn_see_each_others_history(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int
 ) -> None:
     for turn in range(6):
         monkeypatch.setenv("VLADDER_KEY", str(tmp_path / f"machine{turn % 2}"))
-        grow(path, *(f"{turn}.{n}" for n in range(turn * 20 + 1)))
+        grow(path, *(f"{turn}.{n}" for n in range(turn * more + 1)))
 
     assert intact(path)
     with opened(path) as ledger:
