@@ -234,13 +234,14 @@ def _atoms(geometry: Geometry, solve: Any) -> Any:
 
 
 def field_seconds(smiles: str) -> float:
-    """Seconds that one field of a molecule takes, by its heavy atoms."""
+    """Seconds that one field of a molecule takes on one thread, by its heavy atoms."""
     atoms = rough_size(smiles)
-    return 5e-4 * atoms**2 + 3e-5 * atoms**3
+    return 5e-5 * atoms**2 + 3e-6 * atoms**3
 
 
-EMBEDDING = 0.03
-"""Seconds for a geometry."""
+def geometry_seconds(smiles: str, tries: int) -> float:
+    """Seconds that the best of some embeddings takes on one thread, by its heavy atoms."""
+    return 0.003 + 8e-6 * tries * rough_size(smiles) ** 3
 
 
 class XtbSettings(BaseModel):
@@ -276,7 +277,7 @@ class XtbHydration(SingleVerifier):
     tier = Tier.SIMULATION
     kind = "molecule"
     domain = "chemistry"
-    cost = Cost(seconds=0.2)
+    cost = Cost(seconds=0.1)
     timeout = 60.0
     batch_size = 8
     unit = "kcal/mol"
@@ -323,7 +324,9 @@ class XtbHydration(SingleVerifier):
 
     def expected_cost(self, candidate: Candidate) -> Cost:
         """What it takes, by the number of heavy atoms."""
-        return Cost(seconds=round(EMBEDDING + 2 * field_seconds(as_text(candidate.content)), 3))
+        smiles = as_text(candidate.content)
+        placing = geometry_seconds(smiles, self.settings["conformers"])
+        return Cost(seconds=round(placing + 2 * field_seconds(smiles), 4))
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compute both energies."""

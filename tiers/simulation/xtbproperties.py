@@ -16,11 +16,11 @@ from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Windo
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
 from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
 from verifier_ladder.tiers.simulation.xtb import (
-    EMBEDDING,
     EV_PER_HARTREE,
     Xtb,
     fallbacks,
     field_seconds,
+    geometry_seconds,
     load_tblite,
 )
 from verifier_ladder.tiers.single import SingleVerifier
@@ -65,7 +65,7 @@ _DEVIATIONS = {
 """D and eV: root-mean-square differences from published values of 177 molecules (dipole), 60
 (ionisation) and 19 (affinity), which `benchmarks/xtb.py` holds with their sources."""
 _LIKE = {"oxidation_potential": "ionisation_energy", "reduction_potential": "electron_affinity"}
-_RELAXING = 60
+_RELAXING = 15
 """Fields that relaxing a geometry takes."""
 
 
@@ -128,7 +128,7 @@ class XtbProperties(SingleVerifier):
     kind = "molecule"
     domain = "chemistry"
     capabilities = ("reasoning",)
-    cost = Cost(seconds=0.2)
+    cost = Cost(seconds=0.1)
     timeout = 120.0
     batch_size = 8
     task_fields = ("criteria",)
@@ -187,10 +187,10 @@ class XtbProperties(SingleVerifier):
         """What it takes, by the number of heavy atoms and of fields."""
         windows = self._criteria.of(candidate.task)
         fields = {f for name in self._criteria.wanted(windows) for f in _FIELDS[name]}
-        each = field_seconds(as_text(candidate.content)) * (
-            _RELAXING if self.settings["relaxed"] else 1
-        )
-        return Cost(seconds=round(EMBEDDING + len(fields) * each, 3))
+        smiles = as_text(candidate.content)
+        placing = geometry_seconds(smiles, self.settings["conformers"])
+        each = field_seconds(smiles) * (_RELAXING if self.settings["relaxed"] else 1)
+        return Cost(seconds=round(placing + len(fields) * each, 4))
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Solve the fields that the criteria take, and compare."""

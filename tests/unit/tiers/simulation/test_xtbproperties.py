@@ -30,13 +30,12 @@ class TestXtbProperties(VerifierTestCase):
         ("sum((a.GetAtomicNum() + a.GetTotalNumHs() for a in molecule.GetAtoms())) - charge -> "
         "sum((a.GetAtomicNum() + a.GetTotalNumHs() for a in molecule.GetAtoms())) + charge"),
         # Costs and evidence, which tests read.
-        "EMBEDDING + len(fields) * each -> EMBEDDING - len(fields) * each",
+        "placing + len(fields) * each -> placing - len(fields) * each",
         "len(fields) * each -> len(fields) / each",
         ("_RELAXING if self.settings['relaxed'] else 1 -> _RELAXING if not "
         "self.settings['relaxed'] else 1"),
-        ("field_seconds(as_text(candidate.content)) * (_RELAXING if self.settings['relaxed'] else "
-        "1) -> field_seconds(as_text(candidate.content)) / (_RELAXING if "
-        "self.settings['relaxed'] else 1)"),
+        ("field_seconds(smiles) * (_RELAXING if self.settings['relaxed'] else 1) -> "
+        "field_seconds(smiles) / (_RELAXING if self.settings['relaxed'] else 1)"),
         ("self.settings['method'] if self.settings['relaxed'] else 'MMFF94' -> "
         "self.settings['method'] if not self.settings['relaxed'] else 'MMFF94'"),
     ]}  # fmt: skip
