@@ -126,6 +126,12 @@ class Settings(BaseModel):
         default=ByteSize(2 * 2**30),
         description="Bytes of artifacts that a campaign keeps; of more, the digests are kept.",
     )
+    checkpoints: Path | None = Field(
+        default=None,
+        description="Folder where long checks keep how far they have come, so that one whose "
+        "worker was killed goes on from there; hosts that share it go on with each other's. A "
+        "private one of the machine, among its temporary files, if unset.",
+    )
     namespace: str = Field(
         default="",
         description="Cache namespace of new campaigns: those in different ones, such as tenants, "
