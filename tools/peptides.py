@@ -7,6 +7,7 @@ with those before it. Hydrogens are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,8 @@ _SIDES: Mapping[str, Sequence[tuple[str, str, str, str, float, float, float]]] =
             ("OE1", "CB", "CG", "CD", 1.25, 118.5, 0),
             ("OE2", "CB", "CG", "CD", 1.25, 118.5, 180)],
     "LYS": [("CG", *_GAMMA, 1.53, 113.8, -65), ("CD", "CA", "CB", "CG", 1.52, 111.5, 180),
-            ("CE", "CB", "CG", "CD", 1.52, 111.5, 180), ("NZ", "CG", "CD", "CE", 1.49, 111.5, 180)],
+            ("CE", "CB", "CG", "CD", 1.52, 111.5, 180),
+            ("NZ", "CG", "CD", "CE", 1.49, 111.5, 180)],
     "PHE": [("CG", *_GAMMA, 1.50, 113.8, 180), ("CD1", "CA", "CB", "CG", 1.39, 120, 80),
             ("CD2", "CA", "CB", "CG", 1.39, 120, -100), ("CE1", "CB", "CG", "CD1", 1.39, 120, 180),
             ("CE2", "CB", "CG", "CD2", 1.39, 120, 180), ("CZ", "CG", "CD1", "CE1", 1.39, 120, 0)],
@@ -52,10 +54,9 @@ class Atom(NamedTuple):
     at: Array
 
 
-def placed(
-    one: Array, two: Array, three: Array, length: float, angle: float, turn: float
-) -> Array:
-    """The atom that is bonded to the third of three atoms."""
+def placed(before: Sequence[Array], length: float, angle: float, turn: float) -> Array:
+    """The atom that is bonded to the last of three atoms."""
+    one, two, three = before
     along = (three - two) / np.linalg.norm(three - two)
     normal = np.cross(two - one, along)
     normal /= np.linalg.norm(normal)
@@ -68,30 +69,32 @@ def placed(
 
 
 def peptide(
-    sequence: str, dihedrals: tuple[float, float] | Sequence[tuple[float, float]],
-    chain: str = "A", omega: float = 180.0,
-) -> list[Atom]:  # fmt: skip
-    """A chain of amino acids, by one letter each, with the dihedrals of its main chain."""
-    turns = [dihedrals] * len(sequence) if isinstance(dihedrals[0], float) else [*dihedrals]
-    main: list[dict[str, Array]] = []
-    for number, (phi, psi) in enumerate(turns):  # type: ignore[misc]  # pairs by now
-        if not number:
-            start = np.array([[0.0, 0, 0], [1.46, 0, 0], [2.0, 1.42, 0]])
-            main.append(dict(zip(("N", "CA", "C"), start, strict=True)))
-            continue
-        before = main[-1]
-        n = placed(before["N"], before["CA"], before["C"], 1.33, 116.6, turns[number - 1][1])  # type: ignore[index]
-        ca = placed(before["CA"], before["C"], n, 1.46, 121.7, omega)
-        main.append({"N": n, "CA": ca, "C": placed(before["C"], n, ca, 1.53, 111.0, phi)})
+    sequence: str, *dihedrals: tuple[float, float], chain: str = "A", omega: float = 180.0
+) -> list[Atom]:
+    """A chain of amino acids, by one letter each.
+
+    Args:
+        sequence: The letters.
+        dihedrals: Phi and psi of each residue, or of all alike.
+        chain: Its name.
+        omega: The dihedral of the bonds between residues.
+    """
+    turns = dihedrals if len(dihedrals) > 1 else dihedrals * len(sequence)
+    start = np.array([[0.0, 0, 0], [1.46, 0, 0], [2.0, 1.42, 0]])
+    main = [dict(zip(("N", "CA", "C"), start, strict=True))]
+    for (_, psi), (phi, _) in pairwise(turns):
+        before = [main[-1][name] for name in ("N", "CA", "C")]
+        for length, angle, turn in ((1.33, 116.6, psi), (1.46, 121.7, omega), (1.53, 111.0, phi)):
+            before.append(placed(before[-3:], length, angle, turn))
+        main.append(dict(zip(("N", "CA", "C"), before[3:], strict=True)))
     found: list[Atom] = []
     for number, (letter, atoms) in enumerate(zip(sequence, main, strict=True)):
-        psi = turns[number][1]  # type: ignore[index]
-        atoms["O"] = placed(atoms["N"], atoms["CA"], atoms["C"], 1.23, 120.5, psi + 180)
-        name = LETTERS[letter]
-        for each, a, b, c, *rest in (() if name == "GLY" else (_BETA, *_SIDES[name])):
-            atoms[each] = placed(atoms[a], atoms[b], atoms[c], *rest)
+        psi, name, core = turns[number][1], LETTERS[letter], [*atoms.values()]
+        atoms["O"] = placed(core, 1.23, 120.5, psi + 180)
+        for each, a, b, c, *rest in () if name == "GLY" else (_BETA, *_SIDES[name]):
+            atoms[each] = placed([atoms[a], atoms[b], atoms[c]], *rest)
         if number == len(sequence) - 1:
-            atoms["OXT"] = placed(atoms["N"], atoms["CA"], atoms["C"], 1.25, 117, psi)
+            atoms["OXT"] = placed(core, 1.25, 117, psi)
         found += [Atom(each, name, number + 1, chain, at) for each, at in atoms.items()]
     return found
 

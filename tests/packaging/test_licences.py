@@ -39,6 +39,8 @@ AS_EXPRESSION = {
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Python Software Foundation License": "PSF-2.0",
+    # OpenMM alone says so. Its files say MIT, and LGPL of what computes on GPUs.
+    "Python Software Foundation License (BSD-like)": "MIT AND LGPL-3.0-or-later",
 }
 """What older metadata say instead of an expression."""
 

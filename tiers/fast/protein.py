@@ -72,7 +72,7 @@ _IGNORED = frozenset(
     SPRSDE JRNL REMARK DBREF DBREF1 DBREF2 SEQADV SEQRES MODRES HET HETNAM HETSYN FORMUL HELIX
     SHEET SSBOND LINK CISPEP SITE CRYST1 ORIGX1 ORIGX2 ORIGX3 SCALE1 SCALE2 SCALE3 MTRIX1 MTRIX2
     MTRIX3 ANISOU CONECT MASTER END PARENT
-    """.split()
+    """.split()  # noqa: SIM905 - a list would take a line for each
 )
 """Records that say nothing of where an atom is. Bonds are those of the table."""
 _NUMBER = re.compile(r" *-?[0-9]{1,4}\.[0-9]{1,3}", re.ASCII)
@@ -293,8 +293,7 @@ def _flaws(protein: Protein) -> Iterator[tuple[str, str]]:
         for one, other in pairwise(chain):
             if not _is_bond("C", "N", one.atoms["C"], other.atoms["N"]):
                 yield (
-                    f"{one} and {other} are not bonded: the chain is broken, or residues are "
-                    "missing",
+                    f"{one} and {other} are not bonded: the chain is broken, or one is missing",
                     "Write all residues of a chain in turn, and TER between two chains.",
                 )
     yield from _clashes(protein)

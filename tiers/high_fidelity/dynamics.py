@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property
@@ -201,6 +201,7 @@ class OpenmmStability(SingleVerifier):
         for name, number, most in (
             ("equilibration", equilibration, _LONGEST_RUN), ("duration", duration, _LONGEST_RUN),
             ("max_residues", max_residues, MOST_RESIDUES), ("temperature", temperature, 1000),
+            ("replicates", replicates, 100),
         ):  # fmt: skip
             if number > most:
                 raise ConfigError(f"{name}={number}: give at most {most}")
@@ -238,7 +239,7 @@ class OpenmmStability(SingleVerifier):
         windows = self._criteria.of(candidate.task)
         protein = protein_of(candidate.content, self.settings["max_residues"])
         # What a lone check draws would be another number each time.
-        seed = random.getrandbits(31) if self.replicates > 1 else 1  # noqa: S311 - no secret
+        seed = random.getrandbits(31) if self.replicates > 1 else 1
         model = Model(protein, self._conditions)
         checkpoint = Checkpoint(self.key_digest, f"{seed}".encode(), model.digest)
         try:

@@ -175,7 +175,7 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
     for name in (
         "xtb-hydration", "xtb-properties", "dft-hydration", "dft-properties", "molecule-gate",
         "molecule-properties", "expert-case", "crystal-gate", "ase-energy", "ase-relax",
-        "ase-equation-of-state",
+        "ase-equation-of-state", "openmm-stability",
     ):  # fmt: skip
         verifier = REGISTRY.get(name)
         model = verifier.data_settings
@@ -205,6 +205,9 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
         ("ase-energy", {"calculator": {"name": "/etc/passwd"}}),
         ("ase-energy", {"calculator": {"name": "emt", "command": "id"}}),
         ("ase-relax", {"optimiser": "/etc/passwd"}),
+        ("openmm-stability", {"force_field": "/etc/passwd"}),
+        ("openmm-stability", {"duration": 10**9}),
+        ("openmm-stability", {"replicates": 10**9}),
         ("ase-equation-of-state", {"points": 10**9}),
     ],
 )

@@ -1,0 +1,320 @@
+"""Molecular dynamics: real runs of the smallest peptides."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from peptides import HELIX, POLYPROLINE, STRAND, pdb, peptide, turned
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers import checkpoints
+from verifier_ladder.tiers.fast.protein import protein_of
+from verifier_ladder.tiers.high_fidelity import dynamics
+from verifier_ladder.tiers.high_fidelity.dynamics import (
+    CONTROL,
+    QUANTITIES,
+    BlownUpError,
+    Conditions,
+    Model,
+    OpenmmStability,
+    Run,
+    deviation,
+    seconds_for,
+)
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+pytest.importorskip("openmm")
+
+SHORT: Mapping[str, Any] = {"equilibration": 1, "duration": 1}
+CONDITIONS = Conditions("ff14SB/GBn2", 300.0, 1)
+
+
+def reads_as_pdb(text: str, _: Mapping[str, Any]) -> bool:
+    """What a library that reads anything says."""
+    from io import StringIO
+
+    from openmm.app import PDBFile
+
+    return bool(PDBFile(StringIO(text)).topology.getNumAtoms())
+
+
+def keeps_its_distances(text: str, _: Mapping[str, Any]) -> bool:
+    """Neighbouring alpha carbons are 3.8 Å apart: the commonest shortcut."""
+    lines = [line for line in text.splitlines() if line[12:16] == " CA "]
+    places = [[float(line[at : at + 8]) for at in (30, 38, 46)] for line in lines]
+    gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    return bool(len(gaps) and (abs(gaps - 3.8) < 0.3).all())
+
+
+TWINS: Mapping[str, Judge] = {
+    "OpenMM reads it": Twin(reads_as_pdb), "its alpha carbons are in place":
+    Twin(keeps_its_distances),
+}  # fmt: skip
+
+
+class TestOpenmmStability(VerifierTestCase):
+    strict = True
+
+    @pytest.fixture
+    def verifier(self) -> OpenmmStability:
+        return OpenmmStability(**SHORT)
+
+    @pytest.fixture
+    def answer_key(self, verifier: Verifier) -> AnswerKey | None:
+        del verifier  # It takes a minute.
+        return None
+
+
+@pytest.mark.slow  # Forty trajectories, and again for each mutant.
+class TestTheKey(VerifierTestCase):
+    strict = True
+    twins = TWINS
+    mutated = ("verifier_ladder.tiers.high_fidelity.dynamics", "verifier_ladder.tiers.fast.protein")
+    mutants: Mapping[str, Any] = {"count": 30}
+
+    @pytest.fixture
+    def verifier(self) -> OpenmmStability:
+        return OpenmmStability(**SHORT)
+
+
+def judged(text: str, **settings: Any) -> Verdict:
+    return OpenmmStability(**{**SHORT, **settings}).judge([Candidate("structure", text)])[0]
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model(protein_of(CONTROL), CONDITIONS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where checkpoints are kept, each stretch."""
+    monkeypatch.setenv("VLADDER_CHECKPOINTS", str(tmp_path))
+    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
+    return tmp_path
+
+
+def test_the_key_is_the_one_that_was_frozen() -> None:
+    frozen = "@FROZEN@"
+
+    assert frozen == AnswerKey.named("openmm-stability").frozen(108)
+
+
+def test_naive_judges_do_not_meet_the_key() -> None:
+    assert [] == AnswerKey.named("openmm-stability").weaknesses(TWINS)
+
+
+def test_a_run_that_is_gone_on_with_is_the_same_to_the_last_bit(model: Model) -> None:
+    whole = model.begun()
+    for _ in range(3):
+        whole = model.further(whole, seed=5)
+    other = Model(protein_of(CONTROL), CONDITIONS)
+    parted = other.begun()
+    for _ in range(3):
+        parted = Run.model_validate_json(other.further(parted, seed=5).model_dump_json())
+
+    assert whole == parted
+    assert 3 == len(whole.drifts)
+
+
+def test_another_seed_is_another_run(model: Model) -> None:
+    begun = model.begun()
+
+    assert model.further(begun, seed=1).positions != model.further(begun, seed=2).positions
+
+
+def test_replicates_are_runs_of_their_own_and_a_lone_run_is_always_the_same() -> None:
+    def scores(replicates: int) -> list[float | None]:
+        found = []
+        for seed in (1, 2):
+            random.seed(seed)
+            found.append(judged(CONTROL, replicates=replicates).score)
+        return found
+
+    lone, several = scores(1), scores(2)
+
+    assert lone[0] == lone[1]
+    assert several[0] != several[1]
+
+
+def test_what_was_computed_before_a_worker_was_killed_is_not_computed_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = judged(CONTROL, duration=3)
+    further, told = Model.further, list[int]()
+
+    def killed(self: Model, run: Run, seed: int) -> Run:
+        if len(run.drifts) == 2:
+            raise KeyboardInterrupt
+        return further(self, run, seed)
+
+    def counted(self: Model, run: Run, seed: int) -> Run:
+        told.append(len(run.drifts))
+        return further(self, run, seed)
+
+    monkeypatch.setattr(Model, "further", killed)
+    with pytest.raises(KeyboardInterrupt):
+        OpenmmStability(**{**SHORT, "duration": 3}).examine(Candidate("structure", CONTROL))
+    assert 1 == len(list(folder.iterdir()))
+    monkeypatch.setattr(Model, "further", counted)
+    resumed = judged(CONTROL, duration=3)
+
+    assert [2, 3] == told
+    assert (whole.score, whole.evidence["energy"]) == (resumed.score, resumed.evidence["energy"])
+    assert 2 == resumed.evidence["went on after picosecond"]
+    assert "went on after picosecond" not in whole.evidence
+    assert [] == list(folder.iterdir())
+
+
+@pytest.mark.parametrize("said", [b"", b"{}", b'{"positions": [[0, 0, 1]], "velocities": []}'])
+def test_a_checkpoint_that_is_none_of_this_protein_is_not_gone_on_with(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    del folder
+    monkeypatch.setattr(checkpoints.Checkpoint, "load", lambda _: said)
+
+    verdict = judged(CONTROL)
+
+    assert Outcome.ACCEPT is verdict.outcome
+    assert "went on after picosecond" not in verdict.evidence
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_each_quantity_may_be_the_score(name: str) -> None:
+    verdict = judged(CONTROL, score=name)
+
+    assert verdict.score == verdict.evidence[name]
+    assert QUANTITIES[name].unit == verdict.unit
+
+
+def test_a_turned_protein_lies_upon_itself() -> None:
+    helix = protein_of(pdb(peptide("AAAA", HELIX))).backbone
+    other = protein_of(pdb(turned(peptide("AAAA", HELIX), 3))).backbone
+
+    assert deviation(other, helix) < 2e-3
+    assert deviation(other * [1, 1, -1], helix) > 0.5
+    assert 1.0 == pytest.approx(deviation(helix + [[0, 0, 1], [0, 0, -1]] * 6, helix), abs=0.2)
+
+
+def test_energies_do_not_depend_on_how_a_protein_is_turned() -> None:
+    """Minimised and cold, each ends in the same place."""
+    energies = [
+        judged(pdb(turned(peptide("AAA", POLYPROLINE), n)), temperature=1.0).evidence["energy"]
+        for n in range(2)
+    ]
+
+    assert energies[0] == pytest.approx(energies[1], abs=1.0)
+
+
+def test_amino_acids_of_each_sort_are_known_to_the_force_field() -> None:
+    verdict = judged(pdb(peptide("GSVTILFEKDC", POLYPROLINE)), duration=1)
+
+    assert Outcome.ACCEPT is verdict.outcome
+    assert 169 == verdict.evidence["atoms"]
+
+
+@pytest.mark.parametrize(("unsolved", "outcome"), [("abstain", "abstain"), ("reject", "reject")])
+def test_a_ladder_chooses_what_becomes_of_what_blows_up(
+    monkeypatch: pytest.MonkeyPatch, unsolved: str, outcome: str
+) -> None:
+    further = Model.further
+
+    def blow_up(self: Model, run: Run, seed: int) -> Run:
+        if self.size > 33:
+            raise BlownUpError("the trajectory blows up")
+        return further(self, run, seed)
+
+    monkeypatch.setattr(Model, "further", blow_up)
+    verdict = judged(pdb(peptide("AAAA", STRAND)), unsolved=unsolved)
+
+    assert outcome == verdict.outcome.value
+    assert verdict.is_answer
+    assert "that of a small peptide does not" in verdict.reason
+
+
+def test_what_blows_up_for_everybody_is_a_failure_of_the_tool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def blow_up(*_: object) -> Run:
+        raise BlownUpError("the trajectory blows up")
+
+    monkeypatch.setattr(Model, "further", blow_up)
+    verdict = judged(CONTROL)
+
+    assert "tool" == verdict.failed_at
+    assert not verdict.is_answer
+
+
+def test_a_number_that_is_none_ends_a_trajectory(model: Model) -> None:
+    begun = model.begun()
+    fast = [(1e9, 1e9, 1e9)] * model.size
+    flying = begun.model_copy(update={"velocities": fast, "drifts": [0.1], "energies": [0.0]})
+
+    with pytest.raises(BlownUpError, match="blows up"):
+        model.further(flying, 1)
+
+
+def test_a_file_of_the_force_fields_name_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("amber14/protein.ff14SB.xml", "implicit/gbn2.xml"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("<ForceField><Script>raise SystemExit</Script></ForceField>")
+
+    assert Outcome.ACCEPT is judged(CONTROL).outcome
+
+
+def test_without_the_library_the_verifier_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(dynamics, "import_module", missing)
+
+    assert "pip install '.[dynamics]'" in judged(CONTROL).reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"force_field": "amber14-all.xml"}, "write ff14SB/GBn2 or ff14SB/OBC2"),
+        ({"unsolved": "ignore"}, "write abstain or reject"),
+        ({"score": "beauty"}, "write criteria, rmsd"),
+        ({"criteria": {"rmsd": {}}}, "give least"),
+        ({"duration": 0}, "duration"),
+        ({"duration": 10**6}, "give at most 100000"),
+        ({"temperature": 1e4}, "give at most 1000"),
+        ({"replicates": 101}, "give at most 100"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        OpenmmStability(**settings)
+
+
+@pytest.mark.parametrize(
+    ("atoms", "seconds"),
+    # Processor time of 22 stretches on one core of an ordinary server.
+    [(33, 3.9), (83, 12.0), (169, 33.0)],
+)
+def test_what_is_reserved_is_within_a_factor_of_two(atoms: int, seconds: float) -> None:
+    assert 0.5 < seconds_for(atoms, 22) / seconds < 2
+
+
+def test_larger_proteins_and_longer_runs_cost_more_and_no_protein_next_to_nothing() -> None:
+    def cost(text: str, **settings: Any) -> float:
+        candidate = Candidate("structure", text)
+        return OpenmmStability(**settings).expected_cost(candidate).seconds
+
+    small, large = pdb(peptide("AAA", HELIX)), pdb(peptide("AAAAAA", HELIX))
+
+    assert cost("words") < 0.1 < cost(small) < cost(large) < cost(large, duration=40)
