@@ -94,15 +94,23 @@ def broken(atoms: list[Atom]) -> Iterator[tuple[list[Atom], str]]:
     yield [each._replace(name="CG" if each.name == "CB" else each.name) for each in atoms], "CG"
 
 
+def _aside(rows: Any) -> Any:
+    return rows + 25.0
+
+
 def _sound(key: Key) -> None:
     """Peptides that are run, with criteria that physics keeps."""
     for n, sequence in enumerate(SEQUENCES):
         shape = (STRAND, POLYPROLINE)[n % 2]
         text = pdb(turned(peptide(sequence, shape), n))
         cold = {**SHORT, "temperature": 10.0}
-        key.add(text, at_most("drift", 1.0), YES, f"{sequence}, cold", COLD, settings=cold)
+        key.add(text, at_most("drift", 1.0), YES, f"{sequence}, cold", COLD, settings=cold,
+                score=[0.0, 1.0])  # fmt: skip
         key.add(text, at_most("rmsd", 0.01), NO, f"{sequence}, as if nothing ever moved", HEAT,
                 settings=SHORT)  # fmt: skip
+    pair = [*peptide("GG", STRAND), *moved(peptide("GG", STRAND, chain="B"), _aside)]
+    key.add(pdb(pair), at_most("drift", 1.0), YES, "two chains, cold", COLD,
+            settings={**SHORT, "temperature": 10.0})  # fmt: skip
     helix = peptide("AAAAA", HELIX)
     for shape, name in ((HELIX, "a helix"), (STRAND, "a strand"), (POLYPROLINE, "polyproline")):
         key.add(pdb(peptide("AAAAA", shape)), at_most("drift", 3.5), YES, name, IDEAL,
@@ -132,6 +140,7 @@ def _judged(key: Key) -> None:
         ({"criteria": {"energy": {"most": -1e6}}}, {}, NO, "an energy that nothing has"),
         ({"criteria": {"energy": {"least": 1e6}}}, {}, NO, "an energy beyond all"),
         ({"criteria": {"energy": {"least": -1e6, "most": 1e6}}}, {}, YES, "any energy"),
+        ({"criteria": {"energy": {"least": -600.0, "most": 0.0}}}, {}, YES, "its sort of energy"),
         (at_most("drift", 0.05), {"temperature": 1000.0, "duration": 4}, NO, "red hot"),
         (at_most("drift", 9.0), {"force_field": "ff14SB/OBC2"}, YES, "another solvent"),
         ({"criteria": {"rmsd": {"least": 50.0}}}, {}, NO, "it flies apart"),

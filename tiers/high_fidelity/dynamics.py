@@ -68,6 +68,8 @@ _STIFFNESS = 1000.0
 _ROUGHLY, _MINIMISING = 10.0, 500
 """kJ/mol/nm, and steps: minimising takes what would blow up, and no more."""
 _PER_KCAL, _PER_NM = 4.184, 10.0
+_FURTHEST = 1000.0
+"""nm from the origin: no part of a protein gets there by itself."""
 _SEEDS: Final = 2**31 - 1
 _LONGEST_RUN = 100_000
 """Picoseconds."""
@@ -509,7 +511,7 @@ def _state(context: Any) -> tuple[Array, Array, float]:
     """Positions, velocities, and the potential energy, kJ/mol.
 
     Raises:
-        BlownUpError: If a number has no end.
+        BlownUpError: If a number has no end, or an atom is out of reach.
     """
     unit = openmm("unit")
     state = context.getState(getPositions=True, getVelocities=True, getEnergy=True)
@@ -517,8 +519,9 @@ def _state(context: Any) -> tuple[Array, Array, float]:
     speed = unit.nanometer / unit.picosecond
     velocities = np.asarray(state.getVelocities(asNumpy=True).value_in_unit(speed))
     energy = float(state.getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))
-    if not np.isfinite([energy, *positions.flat, *velocities.flat]).all():
-        raise BlownUpError("the trajectory blows up: a number has no end")
+    is_known = np.isfinite([energy, *positions.flat, *velocities.flat]).all()
+    if not is_known or np.abs(positions).max() > _FURTHEST:
+        raise BlownUpError("the trajectory blows up: atoms fly apart, or a number has no end")
     return positions, velocities, energy
 
 

@@ -1,6 +1,7 @@
 """Checkpoints of long calculations: whole, private, and never a reason to fail."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,15 @@ def test_what_was_saved_last_is_found_by_whoever_computes_the_same(folder: Path)
     assert 0o600 == file.stat().st_mode & 0o777
 
 
-@pytest.mark.parametrize("spoil", [lambda data: data[:-1], lambda data: data + b"x", lambda _: b""])
-def test_what_is_not_whole_is_not_gone_on_with(folder: Path, spoil: object) -> None:
+@pytest.mark.parametrize(
+    "spoil", [lambda data: data[:-1], lambda data: data + b"x", lambda _: b""]
+)
+def test_what_is_not_whole_is_not_gone_on_with(
+    folder: Path, spoil: Callable[[bytes], bytes]
+) -> None:
     Checkpoint(b"a").save(b"half way")
     (file,) = folder.iterdir()
-    file.write_bytes(spoil(file.read_bytes()))  # type: ignore[operator]
+    file.write_bytes(spoil(file.read_bytes()))
 
     assert Checkpoint(b"a").load() is None
 
