@@ -1,4 +1,4 @@
-"""A worker that is killed in the midst of a trajectory: another host goes on from its checkpoint."""
+"""A worker that is killed in the midst of a trajectory: another host goes on from there."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_bonds_that_a_file_tells_are_not_read() -> None:
         (pdb([each for each in PEPTIDE if each.number != 3]), "GLY A2 and VAL A4 are not bonded"),
         (pdb([*PEPTIDE, *peptide("AA", STRAND, chain="B")]), "are closer than 1.9 Å"),
         (f"```pdb\n{TEXT}```\n```pdb\n{pdb(turned(PEPTIDE, 1))}```", "2 different answers"),
-        (TEXT.replace("ALA", "АLA"), "ASCII"),
+        (TEXT.replace("ALA", "\u0410LA"), "ASCII"),
         ("AGSVTI", "line 1 is no record of a PDB file"),
         ("HEADER\nEND", "no ATOM record"),
     ],

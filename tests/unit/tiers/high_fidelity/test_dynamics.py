@@ -67,42 +67,64 @@ UNSEEN = (
     "_CONTEXT + STEPS * step -> _CONTEXT - STEPS * step",
     "STEPS * step -> STEPS / step",
     "stretches + _MINIMISED -> stretches - _MINIMISED",
-    "(stretches + _MINIMISED) * (_CONTEXT + STEPS * step) -> "
-    "(stretches + _MINIMISED) / (_CONTEXT + STEPS * step)",
-    "_LOADING + (stretches + _MINIMISED) * (_CONTEXT + STEPS * step) -> "
-    "_LOADING - (stretches + _MINIMISED) * (_CONTEXT + STEPS * step)",
+    (
+        "(stretches + _MINIMISED) * (_CONTEXT + STEPS * step) -> "
+        "(stretches + _MINIMISED) / (_CONTEXT + STEPS * step)"
+    ),
+    (
+        "_LOADING + (stretches + _MINIMISED) * (_CONTEXT + STEPS * step) -> "
+        "_LOADING - (stretches + _MINIMISED) * (_CONTEXT + STEPS * step)"
+    ),
     "4 * 3600.0 -> 4 / 3600.0",
     "if not atoms: return Cost(seconds=0.01) -> if not not atoms: return Cost(seconds=0.01)",
-    "content if isinstance(content, str) else content.decode('ascii', 'replace') -> "
-    "content if not isinstance(content, str) else content.decode('ascii', 'replace')",
-    "2 * sum((line.startswith('ATOM ') and (not _HYDROGEN.fullmatch(line[12:16].strip())) for "
-    "line in ... -> 2 / sum((line.startswith('ATOM ') and (not "
-    "_HYDROGEN.fullmatch(line[12:16].strip())) for line in ...",
-    "line.startswith('ATOM ') and (not _HYDROGEN.fullmatch(line[12:16].strip())) -> "
-    "line.startswith('ATOM ') or not _HYDROGEN.fullmatch(line[12:16].strip())",
+    (
+        "content if isinstance(content, str) else content.decode('ascii', 'replace') -> "
+        "content if not isinstance(content, str) else content.decode('ascii', 'replace')"
+    ),
+    (
+        "2 * sum((line.startswith('ATOM ') and (not _HYDROGEN.fullmatch(line[12:16].strip())) for "
+        "line in ... -> 2 / sum((line.startswith('ATOM ') and (not "
+        "_HYDROGEN.fullmatch(line[12:16].strip())) for line in ..."
+    ),
+    (
+        "line.startswith('ATOM ') and (not _HYDROGEN.fullmatch(line[12:16].strip())) -> "
+        "line.startswith('ATOM ') or not _HYDROGEN.fullmatch(line[12:16].strip())"
+    ),
     # Seeds, replicates and evidence, which tests read too.
     "2 ** 31 - 1 -> 2 ** 31 + 1",
     "self.replicates > 1 -> self.replicates <= 1",
-    "if begun.drifts: evidence['went on after picosecond'] = len(begun.drifts) -> "
-    "if not begun.drifts: evidence['went on after picosecond'] = len(begun.drifts)",
+    (
+        "if begun.drifts: evidence['went on after picosecond'] = len(begun.drifts) -> "
+        "if not begun.drifts: evidence['went on after picosecond'] = len(begun.drifts)"
+    ),
     # What lies in a folder of checkpoints, where a key leaves nothing.
-    "if checkpoint.is_due: checkpoint.save(run.model_dump_json().encode()) -> "
-    "if not checkpoint.is_due: checkpoint.save(run.model_dump_json().encode())",
-    "found is not None and len(found.positions) == atoms -> "
-    "found is not None or len(found.positions) == atoms",
+    (
+        "if checkpoint.is_due: checkpoint.save(run.model_dump_json().encode()) -> "
+        "if not checkpoint.is_due: checkpoint.save(run.model_dump_json().encode())"
+    ),
+    (
+        "found is not None and len(found.positions) == atoms -> "
+        "found is not None or len(found.positions) == atoms"
+    ),
     "found is not None -> found is None",
     "len(found.positions) == atoms -> len(found.positions) != atoms",
     # Nothing blows up that the key can hold.
     "self.settings['unsolved'] == 'abstain' -> self.settings['unsolved'] != 'abstain'",
-    "if 'NaN' in told or 'infinite' in told: raise BlownUpError(f'the trajectory blows up: "
-    "{told}') fr... -> if 'NaN' in told or 'infinite' in told: pass",
+    (
+        "if 'NaN' in told or 'infinite' in told: raise BlownUpError(f'the trajectory blows up: "
+        "{told}') fr... -> if 'NaN' in told or 'infinite' in told: pass"
+    ),
     "'NaN' in told or 'infinite' in told -> 'NaN' in told and 'infinite' in told",
     "'NaN' in told -> 'NaN' not in told",
     "'infinite' in told -> 'infinite' not in told",
-    "if not is_known or np.abs(positions).max() > _FURTHEST: raise BlownUpError('the trajectory "
-    "blows ... -> if not is_known or np.abs(positions).max() > _FURTHEST: pass",
-    "not is_known or np.abs(positions).max() > _FURTHEST -> "
-    "not is_known and np.abs(positions).max() > _FURTHEST",
+    (
+        "if not is_known or np.abs(positions).max() > _FURTHEST: raise BlownUpError('the trajectory "
+        "blows ... -> if not is_known or np.abs(positions).max() > _FURTHEST: pass"
+    ),
+    (
+        "not is_known or np.abs(positions).max() > _FURTHEST -> "
+        "not is_known and np.abs(positions).max() > _FURTHEST"
+    ),
 )
 
 
