@@ -116,8 +116,8 @@ UNSEEN = (
     "'NaN' in told -> 'NaN' not in told",
     "'infinite' in told -> 'infinite' not in told",
     (
-        "if not is_known or np.abs(positions).max() > _FURTHEST: raise BlownUpError('the trajectory "
-        "blows ... -> if not is_known or np.abs(positions).max() > _FURTHEST: pass"
+        "if not is_known or np.abs(positions).max() > _FURTHEST: raise BlownUpError('the "
+        "trajectory blows ... -> if not is_known or np.abs(positions).max() > _FURTHEST: pass"
     ),
     (
         "not is_known or np.abs(positions).max() > _FURTHEST -> "
