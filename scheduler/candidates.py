@@ -72,6 +72,8 @@ def candidate_of(stored: Mapping[str, Any]) -> Candidate:
         'CCO'
     """
     content = stored["bytes"] if "bytes" in stored else stored["content"]
+    if "bytes" in stored and isinstance(content, str):  # Earlier versions wrote digits.
+        content = bytes.fromhex(content)
     turns = tuple(map(Turn.from_json, stored.get("turns", ())))
     return Candidate(stored["kind"], content, stored.get("task"), turns)
 

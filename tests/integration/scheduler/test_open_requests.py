@@ -1,6 +1,8 @@
 """What an earlier process left open is taken up without reading what is over."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import verifier_ladder as vl
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, Entry
 from verifier_ladder.ledger.sql import SqlLedger
+from verifier_ladder.ledger.values import dumps, loads
 
 STEPS = 12
 
@@ -96,3 +99,40 @@ def test_a_step_that_is_answered_little_by_little_is_read_once(
         assert STEPS == len(list(campaign.revisions()))
 
     assert (1, 0) == (told.count("score"), told.count("revision"))
+
+
+@vl.verifier(tier="fast", version="1", kind="image", isolation="inline", deviation=2.0)
+def glance(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+@vl.verifier(tier="simulation", version="1", kind="image", isolation="inline")
+def look(candidate: vl.Candidate) -> float:
+    return float(len(candidate.content))
+
+
+def test_bytes_that_an_earlier_version_queued_are_computed(tmp_path: Path) -> None:
+    """It wrote them as hexadecimal digits."""
+    place = tmp_path / "l.db"
+
+    def opened() -> vl.Campaign:
+        ladder = vl.Ladder("l", [glance, look], policy="all_tiers")
+        return vl.Campaign.open("c", ladder=ladder, ledger=place, run="r", workers=1)
+
+    with opened() as campaign:
+        campaign.pause("simulation")
+        campaign.score([vl.Candidate("image", b"\0\xff" * count) for count in (1, 2, 3)])
+    with closing(sqlite3.connect(place, timeout=300)) as file, file:
+        for table, column in (("check_queue", "payload"), ("request", "state")):
+            for number, stored in file.execute(f"SELECT id, {column} FROM {table}").fetchall():  # noqa: S608
+                row = loads(stored)
+                candidate = row.get("candidate", row)
+                candidate["bytes"] = candidate["bytes"].hex()
+                change = f"UPDATE {table} SET {column} = ? WHERE id = ?"  # noqa: S608
+                file.execute(change, (dumps(row), number))
+    with opened() as campaign:
+        campaign.resume("simulation")
+        assert campaign.drain(300)
+        told = {revision.position: revision.reward.value for revision in campaign.revisions()}
+
+    assert told == {0: 2.0, 1: 4.0, 2: 6.0}

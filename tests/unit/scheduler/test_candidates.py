@@ -20,3 +20,7 @@ CANDIDATES = st.builds(
 def test_a_candidate_survives_the_queue(candidate: Candidate) -> None:
     """Lone surrogates and bytes included, as the ledger writes them."""
     assert candidate == candidate_of(loads(dumps(candidate_json(candidate))))
+
+
+def test_bytes_that_an_earlier_version_wrote_as_digits_are_read() -> None:
+    assert candidate_of({"kind": "image", "bytes": "00ff"}) == Candidate("image", b"\0\xff")
