@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import inf
@@ -134,16 +135,32 @@ def ranges(positions: Iterable[int]) -> list[int | list[int]]:
     return [row[0] if len(row) == 1 else [row[0], row[-1]] for row in rows]
 
 
-def in_ranges(stored: Iterable[int | Sequence[int]]) -> Iterator[int]:
-    """Read positions back.
+def in_ranges(stored: Iterable[int | Sequence[int]], known: Iterable[int]) -> Iterator[int]:
+    """Those of some positions that are stored, each once.
+
+    Args:
+        stored: What `ranges` made, or single positions in any order. No range is gone through:
+            whoever can write to the database can have written any.
+        known: Positions.
+
+    Raises:
+        ValueError: If a range ends before it begins.
+        TypeError: If it is none.
 
     Example:
-        >>> list(in_ranges([[3, 5], 9]))
-        [3, 4, 5, 9]
+        >>> list(in_ranges([[3, 5], 9], [1, 4, 5, 9]))
+        [4, 5, 9]
     """
-    for row in stored:
-        first, last = (row, row) if isinstance(row, int) else row
-        yield from range(first, last + 1)
+    positions, place = sorted(known), 0
+    for first, last in sorted(
+        (row, row) if isinstance(row, int) else tuple(row) for row in stored
+    ):
+        if first > last:
+            raise ValueError(f"positions {first} to {last} are no range")
+        place = bisect_left(positions, first, place)
+        end = bisect_right(positions, last, place)
+        yield from positions[place:end]
+        place = end
 
 
 def spoken_facts(spoken: Mapping[int, Spoken]) -> dict[str, Any]:

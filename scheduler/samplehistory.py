@@ -13,11 +13,15 @@ from math import isnan, nan
 from typing import Any
 
 from verifier_ladder.decision import Action, Belief
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.group import refuse_forged
 from verifier_ladder.keys import NO_TASK
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.encoding import DAMAGE
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, in_ranges, spoken_in
+from verifier_ladder.text import printable
 
 _NONE = -1
 _UNKNOWN = Belief(nan, nan)
@@ -127,7 +131,14 @@ def samples_of_step(
     known = dict.fromkeys(wanted or ())
     for entry in entries:
         block = ledger.read(entry)
-        _take(found, block, entry.id)
+        try:
+            _take(found, block, entry.id)
+        except DAMAGE as error:
+            raise LedgerError(
+                f"entry {entry.id} of the ledger is damaged: what it says of step {step} of run "
+                f"{printable(run)} can't be read ({printable(repr(error))}). Run `vladder ledger "
+                "verify`, and restore a backup"
+            ) from error
         if hear_others and entry.kind != "revision" and block.samples is not None:
             known |= dict.fromkeys(block.samples.positions)
     return found if wanted is None else {n: found[n] for n in known if n in found}
@@ -174,10 +185,10 @@ def _take(found: dict[int, RecordedSample], block: Block, entry: int) -> None:
 def _take_left(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> None:
     """Hear of samples that are left where others of their step were cancelled."""
     share, stored = facts.get("left", (1.0, ()))
-    for position in found.keys() & in_ranges(stored):
+    for position in in_ranges(stored, found):
         found[position].left *= share
     for times, most, stored in facts.get("louder", ()):
-        for position in found.keys() & in_ranges(stored):
+        for position in in_ranges(stored, found):
             told = found[position]
             if (value := told.reward.value) is not None:
                 told.spoken = (told.spoken or Spoken(value)).then(value, times, most)
@@ -185,6 +196,7 @@ def _take_left(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> No
 
 def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> None:
     for positions, party, is_partial in facts.get(DECIDED, ()):
+        refuse_forged(count for _, count in party)
         for position in positions:
             told = found[position]
             told.party, told.is_partial = party, is_partial

@@ -9,7 +9,7 @@ one verdict. Neither is ever recorded: the ledger holds a verdict for each membe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,8 @@ _ROOM: Final = 48 * 1024
 """Bytes that what is said of all members may take; of each, its share."""
 MOST_MEMBERS: Final = 1024
 """Members that one group may have: of more, not even the scores would fit."""
+_MOST_READ: Final = 2**20
+"""Members of a group that is read back: more than anybody submits together."""
 _JSON = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -66,12 +68,32 @@ def member_kind(candidate: Candidate) -> str:
 
 
 def members_of(group: Candidate) -> list[Candidate]:
-    """The members of a group, each as often as it is there."""
+    """The members of a group, each as often as it is there.
+
+    Raises:
+        ValueError: If no program has written it.
+    """
     kind = group.kind.removeprefix(_KIND)
+    rows = json.loads(group.content, object_hook=_read)
+    refuse_forged(count for *_, count in rows)
     made: list[Candidate] = []
-    for content, task, turns, count in json.loads(group.content, object_hook=_read):
+    for content, task, turns, count in rows:
         made += [Candidate(kind, content, task, tuple(map(Turn.from_json, turns)))] * count
     return made
+
+
+def refuse_forged(counts: Iterable[int]) -> None:
+    """Refuse a group that would take all memory: what is signed by nobody can tell any number.
+
+    Args:
+        counts: How often each member is there.
+
+    Raises:
+        ValueError: If it does.
+    """
+    count = sum(map(abs, counts))
+    if count > _MOST_READ:
+        raise ValueError(f"no group has {count:,} members")
 
 
 def seen_members(verifier: Verifier, group: Candidate) -> Sequence[Candidate]:

@@ -6,12 +6,14 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.scheduler.policies import Thresholds
@@ -217,3 +219,38 @@ def test_no_row_says_whether_a_sample_speaks_for_one_that_was_cancelled(tmp_path
 
     # Each of the two moves one and a half times as far as its own answer: 3 further than before.
     assert {0: 3.0 + 4.5, 1: 5.0 + 4.5, 2: 7.0} == {row[2]: row[3] for row in told}
+
+
+def left_by_an_entry(place: Path, positions: Sequence[Any]) -> None:
+    """Append an entry by which all of these samples are left where others were cancelled."""
+    with open_ledger(place) as ledger:
+        (entry,) = ledger.entries(kind="score")
+        told = ledger.read(entry)
+        ledger.append(
+            with_fields(
+                told, kind="revision", verdicts=[], candidates=[], decisions=[],
+                facts={"previous": [3.0, 5.0, 7.0], "left": [1.0, positions]},
+            )
+        )  # fmt: skip
+
+
+def test_a_forged_range_of_positions_is_not_gone_through(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.db"
+    asked(place)
+    left_by_an_entry(place, [[0, 2**62]])
+
+    with opened(place) as campaign:
+        told = answered(campaign)
+
+    assert sorted(told) == TRUE
+
+
+def test_a_range_that_ends_before_it_begins_is_an_error_that_names_the_entry(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "ledger.db"
+    asked(place)
+    left_by_an_entry(place, [[2**62, 0]])
+
+    with pytest.raises(LedgerError, match=r"entry \d+ of the ledger is damaged"):
+        opened(place)
