@@ -776,7 +776,8 @@ def speaking(reward: Reward, spoken: Spoken | None) -> Reward:
     """The reward of a sample that speaks for others, which were cancelled below the top tier."""
     if spoken is None or reward.value is None:
         return reward
-    return reward._replace(value=corrected(spoken.estimate, reward.value, spoken.factor))
+    moved = corrected(spoken.estimate, reward.value, spoken.factor)
+    return reward._replace(value=None if moved is None else moved + spoken.apart)
 
 
 def _parted(scene: Scene, going: frozenset[int]) -> tuple[list[int], list[int]]:

@@ -16,7 +16,6 @@ from verifier_ladder.candidate import SampleId
 
 _LARGEST = 1.0 - 2.0**-53
 """The largest number below 1."""
-_SAME = 1e-9
 _ROUNDING = 1.0 - 1e-9
 """Keeps sums of chances below whole numbers, however they are rounded."""
 
@@ -88,13 +87,16 @@ class Lot(NamedTuple):
 class Spoken(NamedTuple):
     """What cancellations below the top tier make of a sample's reward.
 
-    It moves `factor` times as far from `estimate` as what is known of the sample itself.
+    It moves `factor` times as far from `estimate` as what is known of the sample itself, and by
+    `apart` in any case.
     """
 
     estimate: float
     """The reward when others that waited as it did were cancelled, or it was itself."""
     factor: float = 1.0
     """For how many samples it speaks from then on; 0 if it was cancelled."""
+    apart: float = 0.0
+    """What its reward has from moves before that one, whatever is known of the sample itself."""
 
     def then(self, told: float, times: float, most: float = inf) -> Spoken:
         """What one more cancellation makes of it.
@@ -106,11 +108,8 @@ class Spoken(NamedTuple):
         """
         if self.factor * times > most:
             times = most / self.factor
-        factor = self.factor * times
-        if told == self.estimate or abs(1.0 - factor) < _SAME:
-            return Spoken(told, factor)
-        apart = times * (1.0 - self.factor) * (self.estimate - told)
-        return Spoken(told + apart / (1.0 - factor), factor)
+        kept = (1.0 - self.factor) * (self.estimate - told) + self.apart
+        return Spoken(told, self.factor * times, times * kept)
 
     def own(self, told: float | None) -> float | None:
         """What is known of the sample itself where this much is told; None if that tells nothing.
@@ -120,7 +119,7 @@ class Spoken(NamedTuple):
         """
         if told is None or self.factor == 0.0:
             return None
-        return self.estimate + (told - self.estimate) / self.factor
+        return self.estimate + (told - self.apart - self.estimate) / self.factor
 
 
 def ranges(positions: Iterable[int]) -> list[int | list[int]]:

@@ -109,7 +109,7 @@ class SampleRecord:
     def _unspoken(self, value: float | None) -> float | None:
         """A reward as it would be if its sample spoke for itself alone."""
         spoken = self.spoken
-        return value if spoken is None else uncorrected(value, spoken.estimate, spoken.factor)
+        return value if spoken is None else uncorrected(value, *spoken)
 
     @property
     def uncertainty(self) -> float | None:
@@ -117,21 +117,24 @@ class SampleRecord:
         return self.reward.uncertainty if self.belief is None else self.spread
 
 
-def uncorrected(value: float | None, estimate: float | None, factor: float) -> float | None:
+def uncorrected(
+    value: float | None, estimate: float | None, factor: float, apart: float = 0.0
+) -> float | None:
     """The truth that a corrected reward was made of.
 
     Args:
         value: The reward.
         estimate: What it was by belief when the top tier was asked, by chance or for certain.
         factor: Weight of the correction; 0 and 1 leave the number as it is.
+        apart: What was added to it besides.
 
     Example:
         >>> uncorrected(1.5, 0.5, 4.0)
         0.75
     """
-    if value is None or estimate is None or factor in {0.0, 1.0}:
+    if value is None or estimate is None or factor == 0.0 or (factor, apart) == (1.0, 0.0):
         return value
-    return float(f"{estimate + (value - estimate) / factor:.{_DIGITS}g}")
+    return float(f"{estimate + (value - apart - estimate) / factor:.{_DIGITS}g}")
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from verifier_ladder.ledger.records import Block, DrawRow
 from verifier_ladder.reward import Reward
 from verifier_ladder.rollouts.statistics import assumed_threshold
 from verifier_ladder.runs.records import uncorrected
+from verifier_ladder.scheduler.draws import Spoken, spoken_in
 from verifier_ladder.scheduler.shadow import FAILURE, shadow_name
 from verifier_ladder.summary.ranks import Order, compare_orders
 
@@ -131,7 +132,21 @@ class _Side(NamedTuple):
     content: bytes
     reward: Reward
     worth: float | None
-    """The best that is known of it: the reward without the correction for a draw."""
+    """The best that is known of it: the reward as if it spoke for itself alone."""
+
+
+class Corrections(NamedTuple):
+    """What makes a campaign's rewards other than what is known of their samples."""
+
+    drawn: dict[SampleId, tuple[float | None, float]]
+    """Estimate and factor of those a draw fell on."""
+    spoken: dict[SampleId, Spoken]
+    """What cancellations made of them."""
+
+    def worth(self, sample: SampleId, value: float | None) -> float | None:
+        """A reward without them."""
+        known = uncorrected(value, *self.drawn.get(sample, (None, 1.0)))
+        return uncorrected(known, *self.spoken.get(sample, (None, 1.0)))
 
 
 class _Known(NamedTuple):
@@ -201,21 +216,21 @@ def compare_shadow(
 def _sides(ledger: Ledger, campaign: str) -> dict[SampleId, _Side]:
     """The latest reward of every sample of a campaign."""
     sides: dict[SampleId, _Side] = {}
-    drawn: dict[SampleId, tuple[float | None, float]] = {}
+    corrections = Corrections({}, {})
     for entry in ledger.entries(campaign=campaign):
         if entry.kind in {"score", "revision"}:
-            sides.update(samples_of(ledger.read(entry), drawn))
+            sides.update(samples_of(ledger.read(entry), corrections))
     return sides
 
 
-def samples_of(
-    block: Block, drawn: dict[SampleId, tuple[float | None, float]]
-) -> Iterator[tuple[SampleId, _Side]]:
-    """The block's samples; `drawn` keeps the estimate and the factor of those a draw fell on."""
+def samples_of(block: Block, corrections: Corrections) -> Iterator[tuple[SampleId, _Side]]:
+    """The block's samples; what corrects their rewards is kept for later blocks."""
     samples = block.samples
     if samples is None:
         return
-    factors = dict(_draws(block))
+    drawn, factors = corrections.drawn, dict(_draws(block))
+    for position, spoken in spoken_in(block.facts).items():
+        corrections.spoken[SampleId(samples.run, samples.step, position)] = spoken
     groups = samples.groups or [""] * len(samples.contents)
     rows = zip(listed(samples.positions), groups, samples.contents, block.rewards, strict=True)
     for place, (position, group, content, reward) in enumerate(rows):
@@ -223,7 +238,7 @@ def samples_of(
         if place in factors and (sample in drawn or factors[place].is_hit):
             estimate = drawn.get(sample, (reward.value,))[0]
             drawn[sample] = (estimate, factors[place].factor)
-        worth = uncorrected(reward.value, *drawn.get(sample, (None, 1.0)))
+        worth = corrections.worth(sample, reward.value)
         yield sample, _Side(group, content, reward, worth)
 
 

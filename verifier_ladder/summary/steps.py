@@ -9,7 +9,7 @@ from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.shadow import shadow_name
-from verifier_ladder.summary.shadow import samples_of
+from verifier_ladder.summary.shadow import Corrections, samples_of
 
 
 class StepMeans(NamedTuple):
@@ -20,7 +20,7 @@ class StepMeans(NamedTuple):
     told: float | None
     """Mean of the rewards that the learner was told; None where none is known."""
     shadow: float | None
-    """Mean of what the shadow says of the same samples, without corrections for draws."""
+    """Mean of what the shadow says of the same samples, each for itself alone."""
 
 
 class StepCurves:
@@ -45,7 +45,7 @@ class StepCurves:
         self._cursors = {campaign: 0, shadow_name(campaign): 0}
         self._told: dict[tuple[str, int], dict[SampleId, float | None]] = {}
         self._shadow: dict[tuple[str, int], dict[SampleId, float | None]] = {}
-        self._drawn: dict[str, dict[SampleId, tuple[float | None, float]]] = {}
+        self._corrections = {name: Corrections({}, {}) for name in self._cursors}
         self.refresh()
 
     @property
@@ -75,14 +75,14 @@ class StepCurves:
 
     def _read(self, name: str) -> None:
         is_told = name == self.campaign
-        drawn = self._drawn.setdefault(name, {})
         for entry in self._ledger.entries(after=self._cursors[name], campaign=name):
             self._cursors[name] = max(self._cursors[name], entry.id)
             if entry.kind == "alarm" and is_told:
                 self.alarms.append(Alarm.from_json(self._ledger.read(entry).facts))
             if entry.kind not in {"score", "revision"}:
                 continue
-            for sample, side in samples_of(self._ledger.read(entry), drawn):
+            block = self._ledger.read(entry)
+            for sample, side in samples_of(block, self._corrections[name]):
                 steps = self._told if is_told else self._shadow
                 value = side.reward.value if is_told else side.worth
                 steps.setdefault((sample.run, sample.step), {})[sample] = value

@@ -62,6 +62,12 @@ def middle(candidate: vl.Candidate) -> float:
     return 3.0 + truth(int(str(candidate.content).rpartition("-")[2]))
 
 
+@vl.verifier(name="upper", version="1", tier="high_fidelity", kind="text", isolation="inline")
+def upper(candidate: vl.Candidate) -> float:
+    """It is 2 too low."""
+    return truth(int(str(candidate.content).rpartition("-")[2])) - 2.0
+
+
 Chosen = Callable[[int], bool]
 """Which positions."""
 
@@ -77,13 +83,16 @@ class Course:
         self.is_certain = False
         """Whether all are asked about, instead of every other one by chance."""
         self.between: list[vl.Verifier] = []
-        """Verifiers of a middle tier, which is asked about all."""
+        """Verifiers of middle tiers, which are asked about all."""
 
     def open(self) -> vl.Campaign:
         of = vl.Ladder(
             "drawn", [cheap, *self.between, Laboratory(self.replicates)],
             policy=Thresholds(
-                thresholds={"simulation": -1e9, "world": -1e9 if self.is_certain else 1e9}
+                thresholds={
+                    "simulation": -1e9, "high_fidelity": -1e9,
+                    "world": -1e9 if self.is_certain else 1e9,
+                }
             ),
             audit=0.5, prior=(5.0, 5.0),
             reward=vl.RewardRule(estimator=self.estimator), budget={"world": "unlimited"},
@@ -322,6 +331,53 @@ def test_weights_are_right_in_the_mean_of_all_ways_to_cancel_and_take_back(
     told = np.array([course.rewards(step) for step in range(len(ways))])
     weights = (told - before) / (np.array(truths) - before)
     assert weights.mean(axis=0) == pytest.approx([1.0] * 3)
+    course.assert_replays()
+
+
+@pytest.mark.parametrize("between", [[middle], [middle, upper]], ids=["3 tiers", "4 tiers"])
+def test_rewards_are_right_in_the_mean_of_all_ways_through_the_tiers(
+    course: Course, between: list[vl.Verifier]
+) -> None:
+    """Each step of six goes one way.
+
+    Four are cancelled while they wait for the first middle tier, one of the two that are left
+    while it waits for the next tier. All are taken back. Then one of those two is cancelled once
+    more, maybe when the world has given one of two answers, and taken back.
+    """
+    course.is_certain, course.between, course.replicates = True, between, 2
+    second = "high_fidelity" if upper in between else "world"
+    ways = list(product([(0, 1), (2, 3), (4, 5)], range(2), range(2)))
+    steps = range(len(ways))
+
+    def cancel(
+        campaign: vl.Campaign, chosen: Callable[[tuple[int, int], int, int], list[int]]
+    ) -> None:
+        for step, way in enumerate(ways):
+            campaign.cancel(step=step, positions=chosen(*way))
+
+    with course.open() as campaign:
+        campaign.pause("simulation")
+        for step in steps:
+            campaign.score([f"text-{6 * step + place:04}" for place in range(6)], step=step)
+        cancel(campaign, lambda kept, *_: [n for n in range(6) if n not in kept])
+    with course.open() as campaign:
+        if second != "world":
+            campaign.pause(second)
+        campaign.resume("simulation")
+        campaign.drain("300 s")
+        cancel(campaign, lambda kept, one, _: [kept[one]])
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        campaign.drain("300 s")
+    with course.open() as campaign:
+        if second != "world":
+            campaign.resume(second)
+            campaign.drain("300 s")
+        course.answer(campaign, lambda number: number % 3 == 0)
+        cancel(campaign, lambda kept, _, other: [kept[other]])
+        retry(course.ledger, course.ledger.checks(states=[CheckState.CANCELLED]))
+        course.answer_all_of(campaign)
+    told = np.array([course.rewards(step) for step in steps])
+    assert told.mean(axis=0) == pytest.approx([truth(place) for place in range(6)])
     course.assert_replays()
 
 

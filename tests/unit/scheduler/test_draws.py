@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import SampleId
+from verifier_ladder.reward import Reward
+from verifier_ladder.scheduler.climb import speaking
 from verifier_ladder.scheduler.draws import (
     Spoken,
     drawn_together,
@@ -14,7 +16,6 @@ from verifier_ladder.scheduler.draws import (
     spoken_in,
     uniform,
 )
-from verifier_ladder.scheduler.estimator import corrected
 
 IDS = st.tuples(
     st.binary(max_size=80), st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
@@ -134,17 +135,18 @@ def test_each_cancellation_moves_a_reward_from_where_it_stood(
 ) -> None:
     spoken, expected = Spoken(first), known
     for told, times in later:
-        if abs(spoken.factor * times - 1.0) < 1e-3 and told != spoken.estimate:
-            continue  # Such a move has no fixed point.
         spoken, expected = spoken.then(told, times), told + times * (expected - told)
 
-    found = corrected(spoken.estimate, known, spoken.factor)
+    found = speaking(Reward(known), spoken).value
     assert found is not None
     assert np.isclose(found, expected)
+    own = spoken.own(found)
+    assert own is None if spoken.factor == 0.0 else np.isclose(own or 0.0, known)
 
 
 def test_what_cancellations_made_of_rewards_is_kept_by_position() -> None:
-    made = {3: Spoken(0.5, 2.0), 7: Spoken(0.25, 0.0)}
+    made = {3: Spoken(0.5, 2.0, -1.5), 7: Spoken(0.25, 0.0)}
 
     assert spoken_in(spoken_facts(made)) == made
     assert spoken_in(spoken_facts({})) == {}
+    assert spoken_in({"spoken": [[3, 0.5, 2.0]]}) == {3: Spoken(0.5, 2.0)}  # Earlier versions.

@@ -164,11 +164,15 @@ def test_tags_are_the_tasks_own_else_the_runs_else_the_verifiers(ledger: Ledger)
     assert (("planning",), "law") == other
 
 
-def test_a_sample_that_speaks_for_others_is_worth_what_is_known_of_itself() -> None:
+@pytest.mark.parametrize(
+    ("spoken", "own"),
+    [(Spoken(1.0, 2.0), 3.0), (Spoken(1.0, 2.0, -4.0), 5.0), (Spoken(1.0, 1.0, -4.0), 9.0)],
+)
+def test_a_sample_that_speaks_for_others_is_worth_what_is_known_of_itself(
+    spoken: Spoken, own: float
+) -> None:
     first, now = Reward(1.0, 0.5, Tier.FAST), Reward(5.0, 0.2, Tier.SIMULATION, revision=1)
-    sample = SampleRecord(
-        0, 0, b"", "", "", b"", first, now, spoken=Spoken(estimate=1.0, factor=2.0)
-    )
+    sample = SampleRecord(0, 0, b"", "", "", b"", first, now, spoken=spoken)
 
-    assert sample.worth == 3.0
+    assert sample.worth == own
     assert sample.believed == 1.0

@@ -114,6 +114,20 @@ def test_only_the_latest_reward_counts(ledger: MemoryLedger) -> None:
     assert (0.75, 1.0) == (change.reward, change.shadow)
 
 
+def test_a_sample_that_speaks_for_cancelled_ones_is_compared_as_what_it_is(
+    ledger: MemoryLedger,
+) -> None:
+    item = Item("text", "text", reward=Reward(0.25))
+    for name in ("c", shadow_name("c")):
+        history = History(ledger, name)
+        history.score([item])
+        made = history._block("revision", [replace(item, reward=Reward(0.5))], "one", 0, [0])
+        moved = replace(made, rewards=[Reward(0.875)], facts={"spoken": [[0, 0.25, 2.0, 0.125]]})
+        ledger.append(moved if name == "c" else made)
+
+    assert 0.0 == compare_shadow(ledger, "c").mean_change
+
+
 def test_what_one_side_alone_has_scored_is_not_compared(ledger: MemoryLedger) -> None:
     History(ledger, shadow_name("c")).score([Item("a", "a", reward=Reward(1.0))])
     History(ledger, "c").score([Item("b", "b", reward=Reward(1.0))] * 2, run="other")
