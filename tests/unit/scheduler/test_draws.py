@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import SampleId
@@ -127,9 +127,10 @@ REWARDS = st.integers(-20, 20).map(lambda n: n / 2)
 
 @given(
     REWARDS,
-    st.lists(st.tuples(REWARDS, st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0])), max_size=4),
+    st.lists(st.tuples(REWARDS, st.sampled_from([0.0, 0.25, 1.0, 1.5, 4.0])), max_size=4),
     REWARDS,
 )
+@example(0.0, [(0.0, 4.0), (2.0, 0.25)], 10.0)  # It speaks for itself alone in the end.
 def test_each_cancellation_moves_a_reward_from_where_it_stood(
     first: float, later: list[tuple[float, float]], known: float
 ) -> None:
