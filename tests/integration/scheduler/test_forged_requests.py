@@ -29,6 +29,11 @@ def cheap(candidate: vl.Candidate) -> float:
     return float(len(candidate.content))
 
 
+@vl.verifier(name="middle", version="1", tier="simulation", isolation="inline")
+def middle(candidate: vl.Candidate) -> float:
+    return len(candidate.content) + 2.0
+
+
 class Laboratory(vl.Verifier):
     """The world, which answers when it is asked to."""
 
@@ -197,10 +202,6 @@ def test_a_draw_is_taken_from_the_history(tmp_path: Path) -> None:
 def test_no_row_says_whether_a_sample_speaks_for_one_that_was_cancelled(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
 
-    @vl.verifier(name="middle", version="1", tier="simulation", isolation="inline")
-    def middle(candidate: vl.Candidate) -> float:
-        return len(candidate.content) + 2.0
-
     def edit(rows: list[Row]) -> None:
         for row in rows:
             state = dict(loads(row["state"]))
@@ -222,35 +223,28 @@ def test_no_row_says_whether_a_sample_speaks_for_one_that_was_cancelled(tmp_path
 
 
 def left_by_an_entry(place: Path, positions: Sequence[Any]) -> None:
-    """Append an entry by which all of these samples are left where others were cancelled."""
+    """Samples wait for a middle tier; an entry says who is left where others were cancelled."""
+    with opened(place, between=[middle]) as campaign:
+        campaign.pause("simulation")
+        campaign.score(TEXTS, groups=["a", "a", "b"])
     with open_ledger(place) as ledger:
         (entry,) = ledger.entries(kind="score")
-        told = ledger.read(entry)
-        ledger.append(
-            with_fields(
-                told, kind="revision", verdicts=[], candidates=[], decisions=[],
-                facts={"previous": [3.0, 5.0, 7.0], "left": [1.0, positions]},
-            )
-        )  # fmt: skip
+        facts = {"previous": [3.0, 5.0, 7.0], "louder": [[1.0, 5.0, positions]]}
+        told = with_fields(ledger.read(entry), kind="revision", facts=facts)
+        ledger.append(with_fields(told, verdicts=[], candidates=[], decisions=[]))
 
 
 def test_a_forged_range_of_positions_is_not_gone_through(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.db"
-    asked(place)
-    left_by_an_entry(place, [[0, 2**62]])
+    left_by_an_entry(tmp_path / "ledger.db", [[0, 2**62]])
 
-    with opened(place) as campaign:
-        told = answered(campaign)
-
-    assert sorted(told) == TRUE
+    with opened(tmp_path / "ledger.db", between=[middle]) as campaign:
+        assert campaign.cancel(step=0).samples == len(TEXTS)
 
 
 def test_a_range_that_ends_before_it_begins_is_an_error_that_names_the_entry(
     tmp_path: Path,
 ) -> None:
-    place = tmp_path / "ledger.db"
-    asked(place)
-    left_by_an_entry(place, [[2**62, 0]])
+    left_by_an_entry(tmp_path / "ledger.db", [[2**62, 0]])
 
     with pytest.raises(LedgerError, match=r"entry \d+ of the ledger is damaged"):
-        opened(place)
+        opened(tmp_path / "ledger.db", between=[middle])
