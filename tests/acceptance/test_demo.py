@@ -1,6 +1,7 @@
 """The demo, run for real: four tiers, a summary, a report; the second run does no new work."""
 
 import io
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,20 @@ def test_missing_packages_are_named_with_the_command(monkeypatch: pytest.MonkeyP
 
     with pytest.raises(ConfigError, match=r"needs no_such_package: pip install .*\[demo\]"):
         run_demo()
+
+
+@pytest.mark.parametrize("name", ["cheaters", "market"])
+def test_a_demo_without_what_writes_its_report_does_not_begin(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    folder = tmp_path / "demo"
+
+    done = CliRunner().invoke(app, ["demo", name, "--ledger", str(folder / "ledger.db")])
+
+    assert done.exit_code == 2
+    assert "needs jinja2: pip install '.[report]'" in " ".join(done.stderr.split())
+    assert not folder.exists()
 
 
 @pytest.mark.usefixtures("chemistry")

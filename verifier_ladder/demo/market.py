@@ -25,7 +25,7 @@ from uuid import uuid4
 from verifier_ladder.candidate import Candidate, Sample
 from verifier_ladder.cost import Cost
 from verifier_ladder.demo.prices import KNOWN
-from verifier_ladder.demo.running import make_folder
+from verifier_ladder.demo.running import check_packages, make_folder
 from verifier_ladder.errors import ConfigError, EngineError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger.offline import check_proof, read_checkpoint
@@ -318,6 +318,7 @@ def run_market(
     from verifier_ladder.demo import marketpage
     from verifier_ladder.ledger import open_ledger
 
+    check_packages(["jinja2"], "report")
     out, began = console or Console(), time.monotonic()
     page = Path(report) if report else Path(ledger).with_name("market.html")
     made = Market(f"market-{uuid4().hex[:6]}")

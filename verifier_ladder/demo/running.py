@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -65,7 +66,7 @@ def run_demo(
     """
     from rich.console import Console
 
-    _check_packages()
+    check_packages(_NEEDED, "demo")
     out = console or Console()
     page = Path(report) if report is not None else _beside(ledger)
     steps = read_outputs()[: QUICK_STEPS if quick else None]
@@ -74,10 +75,17 @@ def run_demo(
     return _run(ledger, page, steps, out, quick=quick, lasts=lasts)
 
 
-def _check_packages() -> None:
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+def check_packages(names: Iterable[str], extra: str) -> None:
+    """Refuse a demo that would miss a package at its end.
+
+    Raises:
+        ConfigError: If one is not installed, with the extra that brings it.
+    """
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
-        raise ConfigError(f"the demo needs {', '.join(missing)}: pip install '.[demo]' in a clone")
+        raise ConfigError(
+            f"the demo needs {', '.join(missing)}: pip install '.[{extra}]' in a clone"
+        )
 
 
 def _beside(ledger: str | Path) -> Path:

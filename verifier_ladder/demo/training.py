@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -16,9 +15,9 @@ import numpy as np
 
 from verifier_ladder.candidate import Sample
 from verifier_ladder.demo.cheaters import AUDITED, Bandit, Pool, audited, pool, rewarding, truth
-from verifier_ladder.demo.running import make_folder
+from verifier_ladder.demo.running import check_packages, make_folder
 from verifier_ladder.doctor import sandbox_findings
-from verifier_ladder.errors import ConfigError, SandboxError
+from verifier_ladder.errors import SandboxError
 from verifier_ladder.run import Run
 from verifier_ladder.summary.steps import StepCurves, StepMeans
 from verifier_ladder.tiers.sandbox import Sandbox
@@ -131,8 +130,7 @@ _CAUGHT = f"2. The same reward, with hidden tests above it for {AUDITED:.0%} of 
 
 
 def _check() -> None:
-    if find_spec("jinja2") is None:
-        raise ConfigError("the demo's report needs Jinja2: pip install '.[report]' in a clone")
+    check_packages(["jinja2"], "report")
     if Sandbox().problem():
         found = next(sandbox_findings())
         raise SandboxError(
