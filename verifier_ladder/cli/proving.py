@@ -172,7 +172,7 @@ def prove(
     ] = None,
     since: Annotated[
         Path | None,
-        typer.Option("--since", help="Prove growth since a saved checkpoint instead."),
+        typer.Option("--since", help="Prove only that the log has grown from a saved checkpoint."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -193,6 +193,11 @@ def prove(
     from verifier_ladder.ledger.proof import find_records, prove, prove_growth
     from verifier_ladder.ledger.sealing import chosen
 
+    if since is not None and (checkpoint or record or check or position is not None or reveal):
+        raise ConfigError(
+            "--since proves that the log has grown, and nothing of an entry: leave it out to "
+            "prove one, or leave out --checkpoint, --record, --check, --position and --reveal"
+        )
     older = None if since is None else saved_checkpoint(since)
     under = None if checkpoint is None else saved_checkpoint(checkpoint)
     names = chosen(reveal or [])

@@ -139,6 +139,8 @@ def check_growth(old: Checkpoint, new: Checkpoint, path: Sequence[bytes]) -> Non
     if old.size == new.size:
         if old.root != new.root:
             raise RejectedError(f"two different logs of {new.size} entries have been signed")
+        if old.time and new.time:
+            check_time(old, new.time)
         return
     if old.size == 0:
         return
@@ -253,8 +255,8 @@ def read_checkpoint(signed: str) -> Checkpoint:
     try:
         text, _, _ = signed.rpartition("\n\n")
         origin, size, root, *more = text.split("\n")
-        time = next((line.removeprefix(_TIME) for line in more if line.startswith(_TIME)), "")
-        found = Checkpoint(origin, int(size), b64decode(root, validate=True), time)
+        times = [line.removeprefix(_TIME) for line in more if line.startswith(_TIME)]
+        found = Checkpoint(origin, int(size), b64decode(root, validate=True), "".join(times))
     except (AttributeError, TypeError, ValueError):  # SQLite keeps values of any type.
         raise RejectedError("this is no checkpoint") from None
     whole = signed.endswith("\n")
@@ -264,9 +266,27 @@ def read_checkpoint(signed: str) -> Checkpoint:
         or str(found.size) != size
         or found.size < 0
         or len(found.root) != _SIZE
+        or len(times) != bool(found.time)  # Of two, readers could each believe another one.
     ):
         raise RejectedError("this is no checkpoint")
     return found
+
+
+def check_time(checkpoint: Checkpoint, recorded: str) -> None:
+    """Compare when a checkpoint says that its last entry was recorded with when that was.
+
+    Args:
+        checkpoint: The checkpoint; one of an older version tells no time.
+        recorded: The time in the entry's head, as `time_text` writes it.
+
+    Raises:
+        RejectedError: If it was another time.
+    """
+    if checkpoint.time not in {"", recorded}:
+        raise RejectedError(
+            f"the last of the {checkpoint.size} entries was not recorded at {checkpoint.time}, as "
+            "their checkpoint says"
+        )
 
 
 def open_checkpoint(signed: str, keys: Iterable[Key]) -> tuple[Checkpoint, Key]:
@@ -324,6 +344,14 @@ def logged(body: bytes) -> bytes:
         return head
     leaves = list(map(leaf_hash, parts))
     return head + b"\n" + (root_of(leaves) if len(leaves) > 1 else leaves[0])
+
+
+def recorded_in(body: bytes) -> str:
+    """When an entry was recorded, as its head tells; "" where that can't be read."""
+    try:
+        return time_text(json.loads(parts_of(body)[0])["recorded_at"])
+    except _DAMAGE:
+        return ""
 
 
 Opening = tuple[str, str]
@@ -500,6 +528,8 @@ def check_proof(proof: dict[str, Any], key: Key | None = None) -> Finding:
         )
         if root != checkpoint.root:
             raise RejectedError("the entry is not the one that stands in the log at this place")
+        if proof["index"] == checkpoint.size - 1:
+            check_time(checkpoint, time_text(head.get("recorded_at")))
         return Finding(checkpoint, signer, head, records)
     except _DAMAGE as error:
         raise RejectedError(f"the proof is damaged: {error!r}") from error
@@ -582,21 +612,27 @@ def check_export(
     older = open_checkpoint(saved, [key] if key else known)[0] if saved else checkpoint
     if older.size > checkpoint.size:
         raise RejectedError(f"the log has shrunk from {older.size} to {checkpoint.size} entries")
-    log = Frontier()
+    log, time = Frontier(), ""
     roots = []
     for first in range(0, checkpoint.size, WIDTH):
         width = min(WIDTH, checkpoint.size - first)
-        leaves = _bundle(folder, first // WIDTH, width)
-        for leaf in leaves:
+        entries = _bundle(folder, first // WIDTH, width)
+        for leaf, time in entries:
             log.append(leaf)
-            if log.size == older.size and log.root() != older.root:
-                raise RejectedError(f"the first {older.size} entries are not those signed before")
+            if log.size == older.size:
+                _compare(older, log, time)
         if width == WIDTH:
-            roots.append(root_of(leaves))
+            roots.append(root_of(leaf for leaf, _ in entries))
     _check_upper_tiles(folder, roots)
-    if log.root() != checkpoint.root:
-        raise RejectedError("the entries are not those that were signed")
+    _compare(checkpoint, log, time)
     return checkpoint, signer
+
+
+def _compare(checkpoint: Checkpoint, log: Frontier, time: str) -> None:
+    """Compare a checkpoint with the entries before it, the last of which is of this time."""
+    if log.root() != checkpoint.root:
+        raise RejectedError(f"the first {checkpoint.size} entries are not those that were signed")
+    check_time(checkpoint, time)
 
 
 def artifact_path(digest: str) -> str:
@@ -665,10 +701,10 @@ def _check_upper_tiles(folder: Path, roots: list[bytes]) -> None:
         level += 1
 
 
-def _bundle(folder: Path, index: int, width: int) -> list[bytes]:
-    """The hashes of the entries below one tile; bodies, bundle and tile must agree."""
+def _bundle(folder: Path, index: int, width: int) -> list[tuple[bytes, str]]:
+    """Hash and time of each entry below one tile; bodies, bundle and tile must agree."""
     tile = (folder / tile_path(0, index, width)).read_bytes()
-    leaves = []
+    found = []
     with (
         (folder / tile_path("entries", index, width)).open("rb") as entries,
         (folder / tile_path("records", index, width)).open("rb") as bodies,
@@ -679,12 +715,12 @@ def _bundle(folder: Path, index: int, width: int) -> list[bytes]:
             data = logged(body)
             if _framed(entries, 2) != (data if len(data) <= LONGEST else b""):
                 raise RejectedError(f"bundle {index}: an entry differs from its records")
-            leaves.append(leaf_hash(data))
+            found.append((leaf_hash(data), recorded_in(body)))
         if entries.read(1) or bodies.read(1):
             raise RejectedError(f"bundle {index} holds more than {width} entries")
-    if b"".join(leaves) != tile:
+    if b"".join(leaf for leaf, _ in found) != tile:
         raise RejectedError(f"tile {index} is not made of its entries")
-    return leaves
+    return found
 
 
 def _framed(file: BinaryIO, width: int) -> bytes:

@@ -22,10 +22,12 @@ from verifier_ladder.ledger.offline import (
     RejectedError,
     check_growth,
     check_openings,
+    check_time,
     leaf_hash,
     open_checkpoint,
     parts_of,
     read_checkpoint,
+    recorded_in,
     records_of,
     root_of,
 )
@@ -96,7 +98,8 @@ def prove_growth(log: SqlLog, older: str) -> dict[str, Any]:
     """Prove that the log begins with what an older checkpoint was signed for.
 
     Raises:
-        RejectedError: If it does not.
+        RejectedError: If it does not, or the older checkpoint tells another time than the entry
+            that was its last.
     """
     signed, new = log.signed()
     old = read_checkpoint(older)
@@ -104,6 +107,8 @@ def prove_growth(log: SqlLog, older: str) -> dict[str, Any]:
     if old.size < new.size:
         path = consistency(log.tiles(new.size).node, old.size, new.size)
     check_growth(old, new, path)
+    last = log.leaves(after=old.size - 2, until=old.size)
+    check_time(old, "".join(recorded_in(leaf.entry.body) for leaf in last))
     key = str(_signer(log, signed))
     return {"format": GROWTH, "old": older, "new": signed, "key": key, "path": _texts(path)}
 

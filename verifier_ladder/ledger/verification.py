@@ -163,7 +163,7 @@ class Walk:
         self.frontier.append(hashed)
         self._leaves.append(hashed)
         self._found.entries += 1
-        self._compare(self.frontier)
+        self._compare(self.frontier, self._time)
 
     def stray(self, what: str) -> None:
         """Note a row that stands where no row of this log may stand."""
@@ -174,16 +174,23 @@ class Walk:
         if self._waiting is None:
             self._waiting = Frontier(self.frontier.size, self.frontier.roots)
         self._waiting.append(check_row(row, self._found))
-        self._compare(self._waiting)
+        self._compare(self._waiting, time_text(row.recorded_at))
 
-    def _compare(self, frontier: Frontier) -> None:
-        """Compare with what was saved of a log of this size."""
+    def _compare(self, frontier: Frontier, time: str) -> None:
+        """Compare with what was saved of a log of this size, whose last entry is of this time."""
         for saved in self._saved:
-            if saved.checkpoint.size == frontier.size and saved.checkpoint.root != frontier.root():
+            if saved.checkpoint.size != frontier.size:
+                continue
+            if saved.checkpoint.root != frontier.root():
                 self._found.add(
                     f"the first {frontier.size} entries are not those of {saved.name}: "
                     "the history was rewritten",
                     of_note=saved.is_note,
+                )
+            elif saved.checkpoint.time not in {"", time}:
+                self._found.add(
+                    f"{saved.name}: the last of its {frontier.size} entries was not recorded at "
+                    f"{saved.checkpoint.time}"
                 )
 
     def tile(self, tile: Tile, data: bytes | None) -> None:

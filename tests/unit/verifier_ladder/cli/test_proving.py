@@ -14,6 +14,7 @@ import pytest
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.offline import main, read_checkpoint, time_text
+from verifier_ladder.ledger.signer import Signer, key_file
 from verifier_ladder.testing.records import score_block
 
 VERDICT = {"accept": "PASSED", "reject": "FAILED"}
@@ -159,6 +160,44 @@ def test_nothing_is_proven_under_a_checkpoint_of_another_log(
     run("ledger", "checkpoint", "--out", published, "--ledger", tmp_path / "other.db")
 
     assert 1 == run("ledger", "prove", 1, "--checkpoint", published, "--ledger", ledger).exit_code
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["verify", "--checkpoint"], ["verify", "--no-index", "--checkpoint"],
+        ["verify", "--entry", 1, "--checkpoint"], ["prove", 1, "--checkpoint"],
+        ["prove", 1, "--since"],
+    ],
+)  # fmt: skip
+def test_a_saved_checkpoint_with_a_false_time_is_found(
+    run: Any, ledger: Path, tmp_path: Path, command: list[Any]
+) -> None:
+    saved = tmp_path / "saved.txt"
+    run("ledger", "checkpoint", "--out", saved, "--ledger", ledger)
+    told = read_checkpoint(saved.read_text())._replace(time="2020-01-01T00:00:00.000000+00:00")
+    saved.write_text(Signer.read(key_file(f"sqlite:///{ledger}")).sign(told))
+    with open_ledger(ledger) as store:
+        store.append(score_block(["b"], step=1))
+
+    done = run("ledger", *command, saved, "--ledger", ledger)
+    assert 1 == done.exit_code
+    assert "was not recorded at 2020-01-01" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "option", [["--checkpoint"], ["--record", "verdicts:0"], ["--check", "ab"], ["--position", 0]]
+)
+def test_growth_and_an_entry_are_not_proven_at_once(
+    run: Any, ledger: Path, tmp_path: Path, option: list[Any]
+) -> None:
+    saved = tmp_path / "saved.txt"
+    run("ledger", "checkpoint", "--out", saved, "--ledger", ledger)
+    option = option if option[1:] else [*option, saved]
+
+    done = run("ledger", "prove", 1, "--since", saved, *option, "--ledger", ledger)
+    assert (2, "") == (done.exit_code, done.stdout)
+    assert "--since proves that the log has grown" in " ".join(done.stderr.split())
 
 
 def test_a_proof_is_checked_by_the_verifier_alone(run: Any, ledger: Path, tmp_path: Path) -> None:

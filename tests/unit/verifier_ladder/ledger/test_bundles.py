@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.bundles import export_tiles
-from verifier_ladder.ledger.offline import RejectedError, check_export, main
+from verifier_ladder.ledger.offline import RejectedError, check_export, main, read_checkpoint
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.ledger.rows import Draft, write
+from verifier_ladder.ledger.signer import Signer
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import CAMPAIGN, score_block
 
@@ -74,6 +75,30 @@ def test_an_export_continues_a_saved_checkpoint(folder: Path) -> None:
     assert ENTRIES == check_export(folder, saved=saved)[0].size
 
 
+FALSE = "2020-01-01T00:00:00.000000+00:00"
+
+
+def with_time(key: Path, checkpoint: Path, time: str) -> str:
+    """A checkpoint with another time, as the holder of its key can sign it."""
+    return Signer.read(key).sign(read_checkpoint(checkpoint.read_text())._replace(time=time))
+
+
+def test_who_holds_the_key_gets_no_false_time_past_the_verifier(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+    key, saved = folder.parent / "ledger.db.key", tmp_path / "saved"
+
+    saved.write_text(with_time(key, folder.parent / "saved", FALSE))
+    assert 1 == main([str(folder), "--checkpoint", str(saved)])
+    assert f"the last of the 1 entries was not recorded at {FALSE}" in capsys.readouterr().err
+    (tmp_path / "copy/checkpoint").write_text(with_time(key, folder / "checkpoint", FALSE))
+    assert 1 == main([str(tmp_path / "copy")])
+    assert f"the last of the {ENTRIES} entries was not recorded at" in capsys.readouterr().err
+    (tmp_path / "copy/checkpoint").write_text(with_time(key, folder / "checkpoint", ""))
+    assert 0 == main([str(tmp_path / "copy")])  # As checkpoints of older versions are.
+
+
 @given(data=st.data())
 @settings(max_examples=60)
 def test_no_changed_byte_of_an_export_goes_unnoticed(
@@ -131,6 +156,11 @@ def test_entries_of_the_first_format_are_exported_too(tmp_path: Path) -> None:
         count = export_tiles(ledger, tmp_path / "log")
 
     assert count == check_export(tmp_path / "log")[0].size > 0
+    checkpoint = tmp_path / "log" / "checkpoint"
+    assert read_checkpoint(checkpoint.read_text()).time
+    checkpoint.write_text(with_time(tmp_path / "ledger.db.key", checkpoint, FALSE))
+    with pytest.raises(RejectedError, match="was not recorded at"):
+        check_export(tmp_path / "log")
 
 
 def test_a_long_entry_of_the_first_format_stands_in_the_records(

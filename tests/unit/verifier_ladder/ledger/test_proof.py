@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.encoding import ROWS
-from verifier_ladder.ledger.offline import RejectedError, check_proof
+from verifier_ladder.ledger.offline import RejectedError, check_proof, read_checkpoint
 from verifier_ladder.ledger.proof import find_records, prove, prove_growth
-from verifier_ladder.ledger.signer import Signer
+from verifier_ladder.ledger.signer import Signer, key_file
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import key, score_block
 
@@ -123,6 +123,21 @@ def test_growth_is_proven(ledger: SqlLedger) -> None:
     found = check_proof(prove_growth(ledger, older))
 
     assert found.checkpoint.size == ledger.size() > 6
+
+
+def test_the_last_entry_shows_that_its_checkpoint_tells_a_false_time(ledger: SqlLedger) -> None:
+    last = max(entry.id for entry in ledger.entries())
+    proof, earlier = prove(ledger, last, [("rewards", 0)]), prove(ledger, last - 1)
+    told = read_checkpoint(proof["checkpoint"])
+    signer = Signer.read(key_file(ledger.url))
+    forged = signer.sign(told._replace(time="2020-01-01T00:00:00.000000+00:00"))
+
+    assert told.time == check_proof(proof).checkpoint.time
+    with pytest.raises(RejectedError, match="was not recorded at 2020"):
+        check_proof({**proof, "checkpoint": forged})
+    assert check_proof({**earlier, "checkpoint": forged}).head  # It can't show when that was.
+    with pytest.raises(RejectedError, match="was not recorded at"):
+        check_proof({**prove_growth(ledger, proof["checkpoint"]), "old": forged})
 
 
 def test_another_key_proves_nothing(ledger: SqlLedger, tmp_path: Path) -> None:

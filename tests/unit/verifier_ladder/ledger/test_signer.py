@@ -86,6 +86,17 @@ def test_a_checkpoint_without_a_time_is_one_of_an_older_version(signer: Signer) 
     assert CHECKPOINT._replace(time="") == open_checkpoint(signed, [signer.key])[0]
 
 
+@pytest.mark.parametrize("time", [f"{CHECKPOINT.time}\ntime 2020-01-01T00:00:00+00:00", "\ntime "])
+def test_a_checkpoint_that_tells_two_times_or_none_in_its_place_is_none(
+    signer: Signer, time: str
+) -> None:
+    signed = signer.sign(CHECKPOINT._replace(time=time))
+
+    assert "\ntime " in signed
+    with pytest.raises(RejectedError, match="this is no checkpoint"):
+        open_checkpoint(signed, [signer.key])
+
+
 def test_keys_are_written_as_the_specification_says() -> None:
     key = Key.read(OF_THE_SPECIFICATION)
 
