@@ -74,15 +74,16 @@ def wrong_address(url: str) -> str:
     try:
         host, port = urlsplit(url).hostname, urlsplit(url).port
     except ValueError as error:  # Its port, or an address of IPv6.
-        return str(error)
+        return re.sub(r"""['"].*['"]""", "…", str(error), flags=re.DOTALL)  # Maybe a password.
     if " " in (host or ""):
         return "it names no host"
     return "there is no port 0" if port == 0 else ""
 
 
 def shown_address(url: str) -> str:
-    """An address without its user and password."""
-    return re.sub(r"//[^/]*@", "//…@", url)
+    """An address without its user, password and query."""
+    no_user = re.sub(r"//.*@", "//…@", url, flags=re.DOTALL)  # A password may hold a slash.
+    return re.sub(r"\?.*", "?…", no_user, flags=re.DOTALL)
 
 
 class Rule(NamedTuple):

@@ -13,10 +13,9 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.asynchronous import wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.command import set_attributes
-from verifier_ladder.environment import declared
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
 from verifier_ladder.exchange import candidate_message, failed, verdict_from
-from verifier_ladder.httpservice import HttpService, variables_in
+from verifier_ladder.httpservice import HttpService, secrets_with
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -79,12 +78,12 @@ class EndpointVerifier(Verifier):
             attributes: Any attribute of `Verifier`, such as `tier`, `kind` or `timeout`.
 
         Raises:
-            ConfigError: If the address is not HTTP, or an attribute is unknown.
+            ConfigError: If the address is not HTTP, it or a header holds a secret that is written
+                out, or an attribute is unknown.
         """
         self.name, self.version, self.network = name, version, True
         set_attributes(self, attributes)
-        names = variables_in(headers or {})
-        self.secrets = (*declared(name, "secrets", self.secrets), *names)
+        self.secrets = secrets_with(self, headers)
         super().__init__(**(settings or {}))
         self.url = url
         self.service = HttpService(url, headers=headers, timeout=self.timeout, retries=retries)

@@ -51,6 +51,11 @@ THREADS = (
 )  # fmt: skip
 """How many threads numerical libraries start."""
 _SOUNDS_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|JWT|AUTH")
+_ENDS_SECRET = re.compile(
+    r"(KEY|TOKEN|SECRET|PASS(WORD|WD)?|PWD|CRED(ENTIAL)?S?|JWT|AUTH(ORIZATION)?|SIG(NATURE)?"
+    r"|COOKIE)\Z"
+)
+"""Ends the names of headers and of parts of an address that are secrets; `token_count` is none."""
 _HAS_PASSWORD = re.compile(r"://[^/@\s]*@")
 """An address with a user and, mostly, a password."""
 _IS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -147,6 +152,16 @@ def granted(verifier: Verifier) -> Grant:
                 "characters, which can't be masked; set a longer one, or declare it as env"
             )
     return Grant(*({n: values[n] for n in names} for names in (verifier.env, verifier.secrets)))
+
+
+def names_secret(name: str) -> bool:
+    """Whether what is called so, a header or a part of an address, is a secret.
+
+    Example:
+        >>> [names_secret(name) for name in ("X-Api-Key", "Authorization", "sig", "token_count")]
+        [True, True, True, False]
+    """
+    return bool(_ENDS_SECRET.search(name.upper()))
 
 
 @contextmanager

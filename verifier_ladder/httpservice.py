@@ -11,11 +11,13 @@ from functools import cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 from weakref import finalize
 
 import orjson
 
-from verifier_ladder.arguments import checked, checked_url
+from verifier_ladder.arguments import checked, checked_url, shown_address
+from verifier_ladder.environment import declared, names_secret
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.exchange import asked_pause
 from verifier_ladder.rate import tell_pause
@@ -23,12 +25,18 @@ from verifier_ladder.rate import tell_pause
 if TYPE_CHECKING:
     import httpx
 
+    from verifier_ladder.verifiers import Verifier
+
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes that an answer may have."""
 _BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 _FIRST_PAUSE = 0.5
 _KEPT_SECONDS = 2.0
 """How long an idle connection is kept: less than services do, so that none is used as it ends."""
+
+
+class UnreachableError(ToolError):
+    """A service can't be reached, or has not answered in time."""
 
 
 class Reply(NamedTuple):
@@ -74,10 +82,10 @@ class HttpService:
             retries: How often a busy service is asked again.
 
         Raises:
-            ConfigError: If the address is not HTTP, a header is not plain ASCII, or a number makes
-                no sense.
+            ConfigError: If the address is not HTTP or holds a secret, a header is not plain ASCII,
+                or a number makes no sense.
         """
-        checked_url("url", url)
+        _refuse_secrets(checked_url("url", url))
         if timeout <= 0:
             raise ConfigError(f"timeout={timeout!r}: give a number of seconds above 0")
         for name, value in (headers or {}).items():
@@ -144,12 +152,12 @@ class HttpService:
                 async with asyncio.timeout(limit):
                     reply, wanted = await self._once(method, body, path, headers)
             except TimeoutError:
-                raise ToolError(
+                raise UnreachableError(
                     f"{self.url} could not be asked: no answer in {limit:g} s"
                 ) from None
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 said = f"{error}" or type(error).__name__
-                raise ToolError(f"{self.url} could not be asked: {said}") from None
+                raise UnreachableError(f"{self.url} could not be asked: {said}") from None
             if wanted is not None and reply.status in _BUSY:
                 tell_pause(wanted)
             wait = pause if wanted is None else wanted
@@ -223,10 +231,9 @@ class HttpService:
 
     def _filled(self, value: str) -> str:
         """A header's value with its variable; no message tells what that holds."""
-        before, _, last = value.rpartition(" ")
-        if not last.startswith("$"):
+        if not (name := _variable(value)):
             return value
-        name = last[1:]
+        before, _, _ = value.rpartition(" ")
         secret = os.environ.get(name, "").strip()
         if not secret or not _is_plain(secret):
             raise ToolError(
@@ -236,15 +243,49 @@ class HttpService:
         return f"{before} {secret}".lstrip()
 
 
-def variables_in(headers: Mapping[str, str]) -> list[str]:
-    """Names of the variables that headers are filled with.
+_DECLARE = (
+    'set it in the environment and send a header that names the variable, such as {"Authorization"'
+    ': "Bearer $JUDGE_TOKEN"}'
+)
 
-    Example:
-        >>> variables_in({"Authorization": "Bearer $JUDGE_TOKEN", "X-Team": "one"})
-        ['JUDGE_TOKEN']
+
+def _refuse_secrets(url: str) -> None:
+    """Refuse an address with a secret in it, for addresses are kept and shown.
+
+    Raises:
+        ConfigError: If there is one.
     """
-    last = (str(value).rpartition(" ")[2] for value in headers.values())
-    return [word[1:] for word in last if word.startswith("$")]
+    # Of a password with a slash in it the rest would be a path; there an @ can be written as %40.
+    found = ["a user or a password"] if "@" in url.partition("?")[0] else []
+    parts = parse_qsl(urlsplit(url).query)
+    found += [f"the secret {name!r:.100}" for name, _ in parts if names_secret(name)]
+    if found:
+        raise ConfigError(
+            f"url={shown_address(url)!r} holds {found[0]}, and addresses are kept and shown: "
+            f"{_DECLARE}"
+        )
+
+
+def secrets_with(verifier: Verifier, headers: Mapping[str, str] | None) -> tuple[str, ...]:
+    """What a verifier declares as `secrets`, and the variables that its headers are filled with.
+
+    Raises:
+        ConfigError: If a header is a secret that is written out.
+    """
+    for name, value in (headers or {}).items():
+        if names_secret(str(name)) and str(value).strip() and not _variable(value):
+            raise ConfigError(
+                f"verifier {verifier.name}: the header {name!r:.100} is a secret that is written "
+                f"out, so nobody could mask it: {_DECLARE}"
+            )
+    names = filter(None, map(_variable, (headers or {}).values()))
+    return (*declared(verifier.name, "secrets", verifier.secrets), *names)
+
+
+def _variable(value: object) -> str:
+    """Name of the variable that a header's value is filled with; "" if there is none."""
+    last = str(value).rpartition(" ")[2]
+    return last[1:] if last.startswith("$") else ""
 
 
 def _is_plain(text: object) -> bool:

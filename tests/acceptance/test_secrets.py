@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ import pytest
 
 import verifier_ladder as vl
 from verifier_ladder.resource import Resource
+from verifier_ladder.tiers.generic.nemogym import NemoGymVerifier
 
 KEY = "open/sesame+42"
 FORMS = (
@@ -271,6 +273,36 @@ def test_an_endpoint_declares_the_variables_of_its_headers() -> None:
     )  # fmt: skip
 
     assert ("ANOTHER", "A_SERVICE_API_KEY") == judge.secrets
+
+
+def nemo_gym(**options: Any) -> vl.Verifier:
+    return NemoGymVerifier(name="judge", version="1", **options)
+
+
+def endpoint(**options: Any) -> vl.Verifier:
+    return vl.EndpointVerifier(name="judge", version="1", **options)
+
+
+@pytest.mark.parametrize("make", [endpoint, nemo_gym])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"url": f"http://ann:{quote(KEY, safe='')}@127.0.0.1:1/"},
+        {"url": f"http://127.0.0.1:1/?sig={KEY}"},
+        {"url": "http://127.0.0.1:1/", "headers": {"X-Auth-Token": KEY}},
+    ],
+)  # fmt: skip
+def test_a_secret_that_is_written_out_is_refused_and_not_repeated(
+    make: Callable[..., vl.Verifier], options: dict[str, Any]
+) -> None:
+    with pytest.raises(vl.ConfigError, match="set it in the environment") as told:
+        make(**options)
+    for form in FORMS:
+        assert form not in str(told.value)
+
+    plain = {"X-Team": "blue", "X-Token-Count": "5", "Authorization": "$A_SERVICE_API_KEY"}
+    judge = make(url="http://127.0.0.1:1/?tokens=5", headers=plain)
+    assert ("A_SERVICE_API_KEY",) == tuple(judge.secrets)
 
 
 TRAIN = """

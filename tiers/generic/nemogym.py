@@ -11,9 +11,8 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.asynchronous import AsyncVerifier
 from verifier_ladder.candidate import Candidate, ToolCall, Turn
 from verifier_ladder.command import set_attributes
-from verifier_ladder.environment import declared
 from verifier_ladder.errors import ToolError
-from verifier_ladder.httpservice import HttpService, variables_in
+from verifier_ladder.httpservice import HttpService, secrets_with
 from verifier_ladder.signature import MESSAGES
 from verifier_ladder.verdict import MOST_SCORES, Verdict, score_name
 
@@ -67,12 +66,12 @@ class NemoGymVerifier(AsyncVerifier):
             attributes: Any attribute of `Verifier`, such as `tier`, `kind` or `timeout`.
 
         Raises:
-            ConfigError: If the address is not HTTP, or an attribute is unknown.
+            ConfigError: If the address is not HTTP, it or a header holds a secret that is written
+                out, or an attribute is unknown.
         """
         self.name, self.version = name, version
         set_attributes(self, attributes)
-        secrets = declared(name, "secrets", self.secrets)
-        self.secrets = (*secrets, *variables_in(headers or {}))
+        self.secrets = secrets_with(self, headers)
         super().__init__(**(settings or {}))
         self._service = HttpService(
             url.rstrip("/"), headers=headers, timeout=self.timeout, retries=retries

@@ -15,11 +15,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar, Final, NamedTuple
 
+from verifier_ladder.arguments import shown_address
 from verifier_ladder.asynchronous import wait_for
 from verifier_ladder.case import moment, shown
-from verifier_ladder.environment import declared
 from verifier_ladder.errors import ConfigError, ToolError
-from verifier_ladder.httpservice import HttpService, variables_in
+from verifier_ladder.httpservice import HttpService, UnreachableError, secrets_with
 from verifier_ladder.text import decimal
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.world.case import WorldVerifier
@@ -27,6 +27,11 @@ from verifier_ladder.tiers.world.case import WorldVerifier
 LARGEST_FILE: Final = 64 * 1024 * 1024
 """Bytes of a table."""
 _SERIES = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+_AWAY = {
+    HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+}  # fmt: skip
+"""What is answered for a service that is busy or away, whichever table is asked for."""
 
 
 class Told(NamedTuple):
@@ -77,7 +82,7 @@ class Feed(ABC):
     - `published`: when the row was told. Rows are in this order then, and a row whose time was
       told before supersedes what it told. Without it rows are in the order of their times, and
       nothing is revised.
-    - `vintage`: a name of the edition that the row belongs to.
+    - `vintage`: a name of the edition that the row belongs to; never empty.
     - `split`: how many units one unit became at that time; empty for one.
     """
 
@@ -142,10 +147,16 @@ class HttpFeed(Feed):
         """Name the service; it is asked when a series is.
 
         Raises:
-            ConfigError: If the address is not HTTP, or a header is no plain text.
+            ConfigError: If the address is not HTTP, holds a secret or a query, or a header is no
+                plain text.
         """
         # A case is asked about again anyhow: all of this takes less than its verifier may.
         self.service = HttpService(url.rstrip("/"), headers=headers, timeout=8.0, retries=1)
+        if set("?#") & set(url):
+            raise ConfigError(
+                f"url={shown_address(url)!r}: tables are at ADDRESS/NAME.csv, so the address of a "
+                "feed ends before a ? or #; what else the service must be told belongs in headers"
+            )
         self._got: dict[str, tuple[float, bytes]] = {}
 
     def _table(self, series: str) -> tuple[str, bytes]:
@@ -153,7 +164,8 @@ class HttpFeed(Feed):
         if monotonic() - at > self.FRESH:
             reply = wait_for(self.service.get(f"/{series}.csv"))
             if reply.status != HTTPStatus.OK:
-                raise ToolError(f"the feed {name} answered with status {reply.status}")
+                kind = UnreachableError if reply.status in _AWAY else ToolError
+                raise kind(f"the feed {name} answered with status {reply.status}")
             data = reply.body
             self._got = {series: (monotonic(), data)}
         return name, data
@@ -170,12 +182,11 @@ class FedVerifier(WorldVerifier):
         """Take the feed that its settings name, and what that needs; gives those that count.
 
         Raises:
-            ConfigError: If there can be no such feed.
+            ConfigError: If there can be no such feed, or a header is a secret that is written out.
         """
         self.feed = feed_of(folder, url, headers)
         self.network = bool(url)
-        names = variables_in(headers or {})
-        self.secrets = (*declared(self.name, "secrets", self.secrets), *names)
+        self.secrets = secrets_with(self, headers)
         return {"url": url} if url else {"folder": folder}
 
 
@@ -186,7 +197,8 @@ def feed_of(folder: str, url: str, headers: Mapping[str, str] | None) -> Feed:
         ConfigError: If they name two, or give headers for files.
     """
     if folder and url:
-        raise ConfigError(f"folder={folder!r}, url={url!r}: give one place of the tables")
+        shown_url = shown_address(url)
+        raise ConfigError(f"folder={folder!r}, url={shown_url!r}: give one place of the tables")
     if url:
         return HttpFeed(url, headers)
     if headers:
@@ -212,7 +224,8 @@ def _rows(name: str, data: bytes, must_have: Sequence[str]) -> Iterator[Told]:
 
 
 def _told(row: dict[str, Any], last: Told | None, must_have: Sequence[str]) -> Told:
-    if lacking := [column for column in must_have if not row.get(column)]:
+    must_say = [*must_have, *(["vintage"] if "vintage" in row else [])]
+    if lacking := [each for each in dict.fromkeys(must_say) if not (row.get(each) or "").strip()]:
         raise ConfigError(f"it must say {' and '.join(lacking)}")
     time, value = row.get("time"), row.get("value")
     if not isinstance(time, str) or not isinstance(value, str):
@@ -226,7 +239,7 @@ def _told(row: dict[str, Any], last: Told | None, must_have: Sequence[str]) -> T
     if last is not None and at == last.time and "published" not in row:
         raise ConfigError("it has the time of the row above; revisions need a column published")
     told = _number(value) if value.strip() else None
-    return Told(at, told, published, (row.get("vintage") or "").strip(), _split(row.get("split")))
+    return Told(at, told, published, row.get("vintage", "").strip(), _split(row.get("split")))
 
 
 def _moment(text: str) -> float:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import gzip
 import pickle
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,6 +79,14 @@ def test_an_address_that_can_not_be_is_refused_at_once(place: str) -> None:
         HttpService(f"http://ann:secret@{place}/score")
 
     assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("password", ["open/sesame", "[open-sesame", "open@sesame/", "7/sesame"])
+def test_no_part_of_a_password_that_spoils_its_address_is_repeated(password: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        HttpService(f"http://ann:{password}@host/score")
+
+    assert not {"open", "sesame", "ann"} & set(re.findall(r"\w+", str(told.value)))
 
 
 def test_cookies_are_not_kept(service: Service) -> None:

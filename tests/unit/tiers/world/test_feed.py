@@ -16,7 +16,7 @@ import verifier_ladder as vl
 from verifier_ladder.case import to_settle
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tiers.world.case import is_waiting
-from verifier_ladder.tiers.world.feed import HttpFeed
+from verifier_ladder.tiers.world.feed import FileFeed, HttpFeed
 from verifier_ladder.tiers.world.forecast import NumericForecast
 from verifier_ladder.tiers.world.order import MarketOrder
 from verifier_ladder.verdict import Outcome, Verdict
@@ -84,6 +84,8 @@ def test_a_forecast_is_settled_by_what_a_service_tells(exchange: Exchange) -> No
     [
         ("time,value\n8,4\n", "line 2: it must say published and vintage"),
         ("time,value,published,vintage\n8,4,9,\n", "line 2: it must say vintage"),
+        ("time,value,published,vintage\n8,4,9, \t\n", "line 2: it must say vintage"),
+        ("time,value,published,vintage\n8,4, ,first\n", "line 2: it must say published"),
         ("time,value,published,vintage\n8,4,7,first\n", "published before its time"),
         (None, "status 404"),
     ],
@@ -98,6 +100,14 @@ def test_a_table_that_does_not_say_when_it_was_published_settles_nothing(
 
     assert is_waiting(verdict), verdict
     assert why in verdict.reason
+
+
+@pytest.mark.parametrize("row", ["8,4,", "8,4, ", "8,4"])
+def test_where_a_table_tells_vintages_each_row_has_one(tmp_path: Path, row: str) -> None:
+    (tmp_path / "s.csv").write_text(f"time,value,vintage\n7,4,first\n{row}\n")
+
+    with pytest.raises(ToolError, match="line 3: it must say vintage"):
+        FileFeed(tmp_path).read("s")
 
 
 def test_a_service_that_is_away_settles_nothing() -> None:
@@ -147,6 +157,37 @@ def test_a_feed_has_one_place(settings: dict[str, Any]) -> None:
     for kind in (NumericForecast, MarketOrder):
         with pytest.raises(ConfigError):
             kind(**settings)
+
+
+PLACE = "127.0.0.1:1/feed"
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"url": f"http://ann:open-sesame@{PLACE}"}, r"a user or a password, .* \$JUDGE_TOKEN"),
+        ({"url": f"http://open-sesame@{PLACE}"}, r"a user or a password, .* \$JUDGE_TOKEN"),
+        ({"url": f"http://{PLACE}?key=open-sesame"}, r"the secret 'key', .* \$JUDGE_TOKEN"),
+        ({"url": f"http://{PLACE}?from=open-sesame"}, r"ends before a \? or #"),
+        ({"url": f"ftp://{PLACE}?token=open-sesame"}, "no address of HTTP"),
+        ({"url": f"http://ann:open-sesame@{PLACE}", "folder": "feed"}, "one place of the tables"),
+        (
+            {"url": f"http://{PLACE}", "headers": {"authorization": "Bearer open-sesame"}},
+            r"the header 'authorization' is a secret that is written out, .* \$JUDGE_TOKEN",
+        ),
+        (
+            {"url": f"http://{PLACE}", "headers": {"X-Api-Key": "open-sesame"}},
+            r"the header 'X-Api-Key' is a secret that is written out, .* \$JUDGE_TOKEN",
+        ),
+    ],
+)
+def test_a_secret_that_is_written_out_makes_no_feed_and_is_not_repeated(
+    settings: dict[str, Any], why: str
+) -> None:
+    for kind in (NumericForecast, MarketOrder):
+        with pytest.raises(ConfigError, match=why) as told:
+            kind(**settings)
+        assert "open-sesame" not in str(told.value)
 
 
 def test_a_campaign_settles_by_a_service_from_its_worker(
