@@ -455,7 +455,9 @@ class Conductor:
                 _LOG.warning("what %s say is not taken: %s", source, text_of(error))
         return len(concluded)
 
-    def supersede(self, key: bytes, value: object, source: str, why: str) -> bool:
+    def supersede(
+        self, key: bytes, value: object, source: str, why: str, as_of: int | None = None
+    ) -> bool:
         """Put an answer in the place of a wrong one, and revise the rewards that rest on it.
 
         Args:
@@ -463,9 +465,10 @@ class Conductor:
             value: What is right, as `Campaign.answer` takes it.
             source: Who says so.
             why: Why the other answer was wrong.
+            as_of: The newest entry that was seen when it was found; what was said later stands.
 
         Returns:
-            Whether it was taken; False if the answer that stands says the same.
+            Whether it was taken; False if the answer that stands says the same, or came later.
 
         Raises:
             ConfigError: If there is no such case, or it was not answered yet.
@@ -474,7 +477,9 @@ class Conductor:
         verdict = said(self.ladder, key, check, value)
         if check is None:  # `said` has refused it.
             return False
-        entry = supersede(self._ledger, self.name, check, verdict, source=source, why=why)
+        entry = supersede(
+            self._ledger, self.name, check, verdict, source=source, why=why, as_of=as_of
+        )
         if entry is None:
             return False
         self._engine.outdate(check.content_key)

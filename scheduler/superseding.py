@@ -12,7 +12,7 @@ from verifier_ladder.keys import NO_TASK, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import refuse_failures, verdict_row
-from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Request
+from verifier_ladder.ledger.records import Block, CheckRow, CheckState, OvertakenError, Request
 from verifier_ladder.scheduler.answering import says_the_same, words_of_answer
 from verifier_ladder.scheduler.candidates import candidate_of, turns_digest
 from verifier_ladder.scheduler.samplehistory import samples_of_step
@@ -56,6 +56,7 @@ def supersede(
     *,
     source: str,
     why: str,
+    as_of: int | None = None,
 ) -> int | None:
     """Put an answer in the place of the one that stands; its samples wait for their revision.
 
@@ -68,9 +69,11 @@ def supersede(
         verdict: The new answer.
         source: Who says so.
         why: Why the other one was wrong.
+        as_of: The newest entry that was seen when the new answer was found; what was said later
+            stands. Whatever stands is superseded if left out.
 
     Returns:
-        The entry; None if the answer that stands says the same.
+        The entry; None if the answer that stands says the same, or came later.
 
     Raises:
         ConfigError: If the case was not answered yet, or is about a group.
@@ -92,7 +95,10 @@ def supersede(
         return None
     facts = {"source": source, "supersedes": words_of_answer(earlier), "why": why}
     block = Block("review", campaign, verdicts=[verdict_row(check, verdict)], facts=facts)
-    return ledger.append(block, enqueue=[(check, resting_on(ledger, check))])
+    try:
+        return ledger.append(block, enqueue=[(check, resting_on(ledger, check))], as_of=as_of)
+    except OvertakenError:
+        return None
 
 
 def resting_on(ledger: Ledger, check: CheckRow) -> list[Request]:

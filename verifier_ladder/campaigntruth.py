@@ -11,7 +11,7 @@ from verifier_ladder.arguments import checked, checked_value
 from verifier_ladder.campaignrecord import CampaignRecord
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import Case, question_of, times_of
-from verifier_ladder.corrections import corrections
+from verifier_ladder.corrections import OVERTAKEN, LeftOut, Resettled, corrections
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.imports import ImportReport
 from verifier_ladder.ladder import Ladder
@@ -228,21 +228,29 @@ class CampaignTruth(CampaignRecord):
         key = _key(case)
         return bool(self._call(methodcaller("supersede", key, value, source, why)))
 
-    def resettle(self) -> int:
+    def resettle(self) -> Resettled:
         """Settle cases anew that feeds tell otherwise of by now; their rewards are revised.
 
         A feed may revise what it has told, or tell of a split later. Every settled case is looked
         at once more, here and not in a worker; where the outcome or the score differs, the new
-        answer supersedes. What people have said stands.
+        answer supersedes. What people have said stands, also what they say meanwhile. A case that
+        is still open is not among them: `drain` does not wait for the world.
 
         Returns:
-            How many cases come out otherwise.
+            How many cases come out otherwise, and which could not be looked at: where a feed is
+            away it is asked once, and where other settings have settled a case it is not asked.
         """
-        found = list(corrections(self.ledger, self.name, self.ladder))
-        why = "its feed tells otherwise by now"
-        for check, verdict in found:
-            self._call(methodcaller("supersede", check.check_key, verdict, "feed", why))
-        return len(found)
+        superseded, why = 0, "its feed tells otherwise by now"
+        left_out: dict[tuple[str, str], list[str]] = {}
+        for check, verdict, reason, as_of in corrections(self.ledger, self.name, self.ladder):
+            new = (check.check_key, verdict, "feed", why, as_of)
+            if verdict is not None and self._call(methodcaller("supersede", *new)):
+                superseded += 1
+            else:
+                named = check.verifier, reason or OVERTAKEN
+                left_out.setdefault(named, []).append(check.check_key.hex())
+        told = tuple(LeftOut(*named, tuple(cases)) for named, cases in left_out.items())
+        return Resettled(superseded, told)
 
     # -- warm start ----------------------------------------------------------------------------
 

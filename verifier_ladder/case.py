@@ -33,6 +33,8 @@ SOONEST, LONGEST = 1.0, 86400.0
 SETTLED: Final = "valid_until"
 """Evidence of a verdict that settles a case: it holds for no sample that came at this time or
 later."""
+AWAY: Final = "feed_away"
+"""Evidence of an abstention whose feed could not be reached: nothing else it tells can be, now."""
 UNKNOWN: Final = "unknown"
 """How the task of a sample is marked of which nobody can tell whether it came in time."""
 MOST_APART: Final = 5.0

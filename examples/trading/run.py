@@ -44,7 +44,7 @@ def main() -> None:
         tell("copied", final(campaign, [copied]))
         rows += f"{horizon},106,{time.time()},corrected\n"
         Path("feed/share.csv").write_text(rows, "utf-8")
-        print(f"settled anew: {campaign.resettle()}")
+        print(f"settled anew: {campaign.resettle().superseded}")
         tell("corrected", final(campaign, samples))
 
 

@@ -101,9 +101,11 @@ class RemoteConductor:
         """Hand in results from the world."""
         return self._call("answers", given, source)  # type: ignore[no-any-return]
 
-    def supersede(self, key: bytes, value: object, source: str, why: str) -> bool:
+    def supersede(
+        self, key: bytes, value: object, source: str, why: str, as_of: int | None = None
+    ) -> bool:
         """Put an answer in the place of a wrong one, at the home."""
-        return self._call("supersede", key, value, source, why)  # type: ignore[no-any-return]
+        return self._call("supersede", key, value, source, why, as_of)  # type: ignore[no-any-return]
 
     def import_rows(self, rows: Sequence[ImportRow], source: str) -> ImportReport:
         """Take old verdicts at the home."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from verifier_ladder.arguments import check_values
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import (
+    AWAY,
     SETTLED,
     Case,
     case_to_settle,
@@ -25,6 +26,7 @@ from verifier_ladder.case import (
 from verifier_ladder.containment import words_of
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, VerifierError
+from verifier_ladder.httpservice import UnreachableError
 from verifier_ladder.measurement import BOUND, IN_LOGS, Bound
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.single import SingleVerifier
@@ -34,6 +36,7 @@ from verifier_ladder.verifiers import as_verdict, failure, undecided
 
 WAITING: Mapping[str, Any] = {"waiting": True}
 """Evidence of an abstention that opens a case: the scheduler waits instead of going on."""
+_UNREACHABLE = (UnreachableError, ConnectionError, TimeoutError)
 A_LOOK = Cost(seconds=0.05)
 """What a case is taken to cost that its verifier settles by itself."""
 
@@ -207,7 +210,8 @@ class WorldVerifier(SingleVerifier):
         except TaskError as error:
             verdict = Verdict.abstain(f"{error}")
         except Exception as error:  # noqa: BLE001 - a feed that is away says nothing of a forecast
-            return Verdict.abstain(words_of(error), evidence=WAITING)
+            away = {AWAY: True} if isinstance(error, _UNREACHABLE) else {}
+            return Verdict.abstain(words_of(error), evidence={**WAITING, **away})
         until = {} if case.sealed_by is None else {SETTLED: shown(case.sealed_by)}
         return replace(verdict, evidence={**verdict.evidence, **until})
 

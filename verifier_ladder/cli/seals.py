@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from verifier_ladder.tiers.world.feed import Series
 
 
+_SHOWN = 3
+"""Keys of cases that are shown of those that were left as they are."""
+
+
 def feed(
     file: Annotated[Path, typer.Argument(help="A table of a feed: NAME.csv.")],
     *,
@@ -100,7 +104,8 @@ def resettle(
 
     A feed may revise what it has told, or tell of a split later. Where a settled case comes out
     otherwise, the new answer supersedes, and all rewards that rest on the old one are revised.
-    Both stay in the ledger, with the digests of their tables.
+    Both stay in the ledger, with the digests of their tables. Cases that could not be looked at
+    are counted, with the reason.
     """
     from verifier_ladder.cli.reopening import reopened, revisions_since
 
@@ -109,10 +114,19 @@ def resettle(
         row = only_campaign(store, campaign)
         with reopened(row, store, ladder) as at_work:
             cursor = at_work.cursor
-            superseded = at_work.resettle()
+            superseded, left_out = at_work.resettle()
             revised = len(revisions_since(at_work, cursor))
     words = f"cases that come out otherwise: {superseded:,}; rewards revised: {revised:,}"
-    output.say_done({"superseded": superseded, "revised": revised}, words, as_json=as_json)
+    for verifier, why, cases in left_out:
+        first = ", ".join(key[:16] for key in cases[:_SHOWN])
+        more = ", …" if cases[_SHOWN:] else ""
+        left = f"{len(cases):,} of {verifier} left as they are ({first}{more})"
+        output.say(f"{left}: {printable(why)}")
+    facts = {
+        "superseded": superseded, "revised": revised,
+        "left_out": [each._asdict() for each in left_out],
+    }  # fmt: skip
+    output.say_done(facts, words, as_json=as_json)
 
 
 def seal(

@@ -107,6 +107,7 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
         sealing: Sealing | None = None,
+        as_of: int | None = None,
     ) -> int:
         """Write one block with its index rows; in the same transaction change the queue.
 
@@ -126,12 +127,16 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
             kept: What is kept back from now on, as by `keep`; None to leave it.
             unwanted: Checks to cancel, as `cancel` does, once `answered` is removed.
             sealing: When it must be recorded, by the ledger's clock; any time if left out.
+            as_of: The newest entry that those who supersede have seen: a verdict that came later
+                is superseded by nothing of it. Whatever stands is superseded if left out.
 
         Returns:
             The entry's id; ids grow.
 
         Raises:
             LateError: If it is too late for its `sealing`; nothing is written then.
+            OvertakenError: If it would supersede a verdict that came after `as_of`; nothing is
+                written then.
         """
 
     @abstractmethod

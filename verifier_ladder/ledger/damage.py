@@ -17,7 +17,7 @@ from sqlalchemy.dialects import sqlite
 
 from verifier_ladder.errors import LedgerAwayError
 from verifier_ladder.ledger.baton import BatonLostError
-from verifier_ladder.ledger.records import LateError
+from verifier_ladder.ledger.records import LateError, OvertakenError
 from verifier_ladder.ledger.schema import RESERVE, RESERVED, check_queue
 from verifier_ladder.tier import Tier
 
@@ -119,7 +119,7 @@ def contained(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S,
     def call(self: S, /, *args: P.args, **options: P.kwargs) -> R:
         try:
             return method(self, *args, **options)
-        except (LedgerAwayError, BatonLostError, LateError):
+        except (LedgerAwayError, BatonLostError, LateError, OvertakenError):
             raise
         except Exception:  # Whatever such a row brings about.
             if not self.set_aside():

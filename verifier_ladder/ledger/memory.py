@@ -22,6 +22,7 @@ from verifier_ladder.ledger.records import (
     Charged,
     CheckRow,
     Entry,
+    OvertakenError,
     Request,
     SampleReward,
     Sealing,
@@ -112,11 +113,13 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
         sealing: Sealing | None = None,
+        as_of: int | None = None,
     ) -> int:
         """See `Ledger.append`."""
         now = self.clock() if sealing is None else sealing.time(self.clock())
         body = encode(block, now)
         with self._held(tell=True):
+            self._refuse_overtaken(block, as_of)
             amounts = self._amounts(charges or {})
             entry = self._record(block, now, body)
             self._remove_requests(answered)
@@ -128,6 +131,12 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             if kept is not None:
                 self._keep(block.campaign, kept)
         return entry
+
+    def _refuse_overtaken(self, block: Block, as_of: int | None) -> None:
+        for row in block.verdicts if block.kind in SUPERSEDING and as_of is not None else ():
+            if row.check_key in self._verdicts and self._verdicts[row.check_key][1] > as_of:
+                told = row.check_key.hex()[:16]
+                raise OvertakenError(f"the case {told} was told of meanwhile")
 
     def _record(self, block: Block, now: float, body: bytes | None = None) -> int:
         body = encode(block, now) if body is None else body

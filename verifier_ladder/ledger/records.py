@@ -164,6 +164,10 @@ class LateError(LedgerError):
     """An entry was not written, for the time until which its samples are taken had passed."""
 
 
+class OvertakenError(LedgerError):
+    """An entry was not written, for one of its checks was told of since it was looked at."""
+
+
 class Sealing(NamedTuple):
     """When an entry must be recorded, for its samples to be in time."""
 

@@ -13,7 +13,13 @@ from verifier_ladder.ledger.columns import pack_shared
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.numbers import numbers_of
-from verifier_ladder.ledger.records import Block, CandidateRow, SampleColumns, VerdictRow
+from verifier_ladder.ledger.records import (
+    Block,
+    CandidateRow,
+    OvertakenError,
+    SampleColumns,
+    VerdictRow,
+)
 from verifier_ladder.ledger.samples import IDENTITY, SUPERSEDING, contiguous
 from verifier_ladder.ledger.sections import Columns, verdict_columns
 from verifier_ladder.ledger.store import prefixes
@@ -26,12 +32,26 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+_ANY = 2**62
+"""Beyond any entry."""
+
+
 class Draft:
     """A block made ready to be written: its bytes are made when they are first asked for."""
 
-    def __init__(self, block: Block, now: float | None = None, *, sealed: bool = False) -> None:
-        """Write a block as one of this moment, or of `now`; in a sealed ledger it is sealed."""
-        self.block = block
+    def __init__(
+        self,
+        block: Block,
+        now: float | None = None,
+        *,
+        sealed: bool = False,
+        as_of: int | None = None,
+    ) -> None:
+        """Write a block as one of this moment, or of `now`; in a sealed ledger it is sealed.
+
+        See `Ledger.append` for `as_of`.
+        """
+        self.block, self.as_of = block, _ANY if as_of is None else as_of
         self.recorded_at = time.time() if now is None else now
         self.verdicts = verdict_columns(block.verdicts) if block.verdicts else None
         self._sealed = sealed
@@ -49,7 +69,7 @@ def write(connection: Connection, draft: Draft) -> int:
     told, aliases = _index_rows(connection, block, draft.verdicts)
 
     def insert(entry: int, *, is_new: bool) -> None:
-        _insert(connection, block, told, aliases, entry, is_new=is_new)
+        _insert(connection, block, told, aliases, entry, is_new=is_new, as_of=draft.as_of)
         if told and not is_new:
             dialect.check_order(connection, entry, told["check_key"])
         _write_entry(connection, draft, entry)
@@ -86,13 +106,14 @@ def _insert(
     entry: int,
     *,
     is_new: bool,
+    as_of: int = _ANY,
 ) -> None:
     dialect = dialect_of(connection)
     if told:
         told = {**told, "entry_id": [entry] * len(told["check_key"])}
     if told and block.kind in SUPERSEDING:
         for row in zip(*told.values(), strict=True):
-            _supersede(connection, row)
+            _supersede(connection, row, as_of)
         told = {}
     if aliases:
         dialect.insert(connection, "alias", aliases)
@@ -193,11 +214,12 @@ def _number(connection: Connection, look: str, make: str, values: tuple[Any, ...
 
 # -- verdicts ------------------------------------------------------------------------------------
 
+_NEWEST = "SELECT coalesce(max(entry_id), 0) FROM verdict WHERE key = ?1 AND check_key = ?2"
 _NEWER_VERDICT = (
     "INSERT INTO verdict (key, check_key, verifier, outcome, score, uncertainty, seconds, detail, "
     "entry_id, supersedes) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-    "(SELECT max(id) FROM verdict WHERE key = ?1 AND check_key = ?2) WHERE true "
-    "ON CONFLICT DO NOTHING RETURNING 1"
+    "(SELECT max(id) FROM verdict WHERE key = ?1 AND check_key = ?2) "
+    f"WHERE ({_NEWEST}) <= ?10 ON CONFLICT DO NOTHING RETURNING 1"
 )
 
 
@@ -219,10 +241,16 @@ def _told_once(columns: Columns) -> Columns:
     return _chosen(columns, list(first.values()))
 
 
-def _supersede(connection: Connection, row: Sequence[Any]) -> None:
-    """Put a verdict in the place of the current one; of two at once one comes after the other."""
-    while connection.exec_driver_sql(_NEWER_VERDICT, tuple(row)).first() is None:
-        pass
+def _supersede(connection: Connection, row: Sequence[Any], as_of: int) -> None:
+    """Put a verdict in the place of the current one; of two at once one comes after the other.
+
+    Raises:
+        OvertakenError: If the current one came after `as_of`.
+    """
+    key, check_key, *_ = row
+    while connection.exec_driver_sql(_NEWER_VERDICT, (*row, as_of)).first() is None:
+        if connection.exec_driver_sql(_NEWEST, (key, check_key)).scalar_one() > as_of:
+            raise OvertakenError(f"the case {check_key.hex()[:16]} was told of meanwhile")
 
 
 def _verdict_values(

@@ -43,9 +43,10 @@ class SqlLedger(SqlAudit, SqlTotals, SqlQueue, SqlAccounts, SqlReplies, SqlArtif
         kept: Cost | None = None,
         unwanted: Sequence[bytes] = (),
         sealing: Sealing | None = None,
+        as_of: int | None = None,
     ) -> int:
         """See `Ledger.append`."""
-        ready = Draft(block, self.clock(), sealed=self.is_sealed)
+        ready = Draft(block, self.clock(), sealed=self.is_sealed, as_of=as_of)
         if sealing is None and not self.is_shared:
             _ = ready.encoded  # Before the lock: other threads may write meanwhile.
         with self._writing() as connection:

@@ -12,7 +12,7 @@ from verifier_ladder.canonicaliser import Identity
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import Alias, Block
+from verifier_ladder.ledger.records import Alias, Block, OvertakenError
 from verifier_ladder.reward import Reward
 from verifier_ladder.testing.records import (
     CAMPAIGN,
@@ -150,6 +150,28 @@ class HistoryTests:
         for score in (1.0, 2.0, 3.0):
             ledger.append(Block("review", CAMPAIGN, (), [verdict_row("a", Verdict.accept(score))]))
         assert ledger.verdicts([key("check a")])[key("check a")].score == 3.0
+
+    def test_a_correction_supersedes_nothing_that_came_later_than_what_it_has_seen(
+        self, ledger: Ledger
+    ) -> None:
+        seen = ledger.append(Block("score", CAMPAIGN, (), [verdict_row("a", Verdict.accept(1.0))]))
+        said: list[float] = []
+
+        def correct(score: float) -> None:
+            block = Block("review", CAMPAIGN, (), [verdict_row("a", Verdict.accept(score))])
+            try:
+                ledger.append(block, as_of=seen)
+            except OvertakenError:
+                return
+            said.append(score)
+
+        threads = [Thread(target=correct, args=(2.0 + number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [ledger.verdicts([key("check a")])[key("check a")].score] == said
+        assert len(list(ledger.entries())) == 2
 
     def test_what_was_corrected_stays_in_history(self, ledger: Ledger) -> None:
         for kind in ("score", "review"):

@@ -13,7 +13,7 @@ import pytest
 from settling import DAY, World
 
 import verifier_ladder as vl
-from verifier_ladder.case import to_settle
+from verifier_ladder.case import AWAY, to_settle
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tiers.world.case import is_waiting
 from verifier_ladder.tiers.world.feed import FileFeed, HttpFeed
@@ -114,7 +114,21 @@ def test_a_service_that_is_away_settles_nothing() -> None:
     gone = Exchange()
     gone.server.server_close()
 
-    assert is_waiting(settled(NumericForecast(url=gone.url)))
+    verdict = settled(NumericForecast(url=gone.url))
+    assert is_waiting(verdict)
+    assert AWAY in verdict.evidence  # So no other case of it is asked about in vain.
+
+
+@pytest.mark.parametrize(("status", "is_away"), [(503, True), (500, False)])
+def test_a_table_that_can_not_be_given_does_not_mean_that_its_service_is_away(
+    exchange: Exchange, status: int, *, is_away: bool
+) -> None:
+    exchange.tables["/feed/s.csv"], exchange.status = TABLE, status
+
+    verdict = settled(NumericForecast(url=exchange.url))
+
+    assert f"status {status}" in verdict.reason
+    assert is_away == (AWAY in verdict.evidence)
 
 
 def test_many_cases_ask_once_and_a_copy_asks_for_itself(exchange: Exchange) -> None:
@@ -190,12 +204,14 @@ def test_a_secret_that_is_written_out_makes_no_feed_and_is_not_repeated(
         assert "open-sesame" not in str(told.value)
 
 
-def test_a_campaign_settles_by_a_service_from_its_worker(
+def test_a_campaign_settles_by_a_service_from_its_worker_and_anew_from_here(
     exchange: Exchange, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Until
 ) -> None:
     world = World(tmp_path)
     world.set_clocks(monkeypatch)
-    ladder = vl.Ladder("fed", [NumericForecast(url=exchange.url)])
+    monkeypatch.setenv("FEED_TOKEN", "hush")
+    headers = {"Authorization": "Bearer $FEED_TOKEN"}
+    ladder = vl.Ladder("fed", [NumericForecast(url=exchange.url, headers=headers)])
     told: list[float | None] = []
 
     def opened() -> vl.Campaign:
@@ -205,6 +221,7 @@ def test_a_campaign_settles_by_a_service_from_its_worker(
         task = {"series": "s", "horizon": world.horizon}
         campaign.score([vl.Candidate("text", "3", task)], deadline=0)
         assert campaign.drain(300)
+        assert (0, ()) == campaign.resettle()  # Its case is open still.
     row = f"{world.horizon},4,{world.horizon},first"
     exchange.tables["/feed/s.csv"] = f"time,value,published,vintage\n{row}\n"
     world.ahead = DAY + 1
@@ -215,5 +232,8 @@ def test_a_campaign_settles_by_a_service_from_its_worker(
             return bool(told)
 
         until(is_told)
-    assert [1.0] == told
-    assert {"/feed/s.csv"} == set(exchange.asked)
+        exchange.tables["/feed/s.csv"] += f"{world.horizon},7,{world.horizon + 1},second\n"
+        assert (1, ()) == campaign.resettle()
+        until(lambda: is_told() and told[-1] != 1.0)
+    assert (1.0, 4.0) == (told[0], told[-1])
+    assert ({"/feed/s.csv"}, {"Bearer hush"}) == (set(exchange.asked), set(exchange.tokens))
