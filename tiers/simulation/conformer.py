@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from verifier_ladder.errors import ToolError
-from verifier_ladder.tiers.fast.molecule import parse, rdkit
+from verifier_ladder.tiers.fast.molecule import parse, parse_single, rdkit
 from verifier_ladder.tiers.tasks import TaskError
 
 SEED = 0xC0DE
@@ -29,6 +29,29 @@ class Geometry(NamedTuple):
     """Å."""
     charge: int
     """Total charge."""
+
+
+def parse_paired(smiles: str) -> Any:
+    """Read SMILES as one molecule of named atoms whose electrons are all paired.
+
+    Raises:
+        CandidateError: If it is none, several side by side, or holds a placeholder for an atom.
+        UnsolvedError: If electrons are unpaired.
+
+    Example:
+        >>> parse_paired("CO").GetNumAtoms()
+        2
+    """
+    molecule = parse_single(smiles)
+    electrons = sum(atomic_numbers(molecule)) - rdkit().GetFormalCharge(molecule)
+    if electrons % 2 or any(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms()):
+        raise UnsolvedError("a molecule with unpaired electrons is not treated")
+    return molecule
+
+
+def atomic_numbers(molecule: Any) -> list[int]:
+    """Those of a molecule's atoms, hydrogens included."""
+    return [atom.GetAtomicNum() for atom in rdkit().AddHs(molecule).GetAtoms()]
 
 
 def conformer(smiles: str, *, tries: int = 5, timeout: int = 10) -> Geometry:

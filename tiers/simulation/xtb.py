@@ -14,12 +14,13 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.molecule import as_text, parse, rdkit, rough_size
+from verifier_ladder.tiers.fast.molecule import as_text, rdkit, rough_size
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
     Geometry,
     UnsolvedError,
     conformer,
+    parse_paired,
 )
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
@@ -35,6 +36,8 @@ CORRECTION = {"GFN1-xTB": (-0.14, 0.80, -1.14), "GFN2-xTB": (0.02, 0.83, -1.68)}
 lacks; fitted to 250 molecules of FreeSolv 0.52 (doi:10.5281/zenodo.1161245)."""
 _DEVIATION = {"GFN1-xTB": (1.6, 1.7), "GFN2-xTB": (1.8, 2.0)}
 """Root-mean-square error there, kcal/mol: corrected (cross-validated), and as computed."""
+_MEASURED = {"solvent": "water", "conformers": 5}
+"""Settings that this was found with, for neutral molecules: of others no deviation is told."""
 ATTEMPTS: Mapping[str, Mapping[str, float]] = {
     "": {}, "damped": {"mixer-damping": 0.1},
     "from EEQ charges": {"guess": 1, "mixer-damping": 0.2},
@@ -45,6 +48,10 @@ WATER = Geometry(
     (8, 1, 1), ((0.0, 0.0, 0.1173), (0.0, 0.7572, -0.4692), (0.0, -0.7572, -0.4692)), 0
 )
 """The control: where its field converges, a molecule whose own does not is to blame."""
+
+
+_HEAVIEST = 86
+"""The last element that xTB's methods have parameters for."""
 
 
 class State(NamedTuple):
@@ -79,9 +86,12 @@ class Xtb(NamedTuple):
             solvent: One that ALPB has parameters for; "" for the gas.
 
         Raises:
-            UnsolvedError: If no attempt converges, and one for water does.
+            UnsolvedError: If there are no parameters for an element.
+            DivergedError: If no attempt converges, and one for water does.
             ToolError: If the field of water does not converge either.
         """
+        if (heaviest := max(geometry.numbers)) > _HEAVIEST:
+            raise UnsolvedError(f"{self.method} has no parameters for element {heaviest}")
         failure: Exception | None = None
         for name in ATTEMPTS:
             try:
@@ -92,7 +102,7 @@ class Xtb(NamedTuple):
         if geometry is not WATER:
             paired = self._replace(unpaired=None)
             paired.state(WATER, added=added, solvent=solvent)  # A tool that fails says so here.
-            raise UnsolvedError(f"{told}; it works for water") from failure
+            raise DivergedError(f"{told}; it works for water") from failure
         raise ToolError(told) from failure
 
     def _attempt(self, geometry: Geometry, added: int, solvent: str, name: str) -> State:
@@ -113,16 +123,18 @@ class Xtb(NamedTuple):
         if solvent:
             calculator.add("alpb-solvation", solvent)
         found = calculator.singlepoint()
-        if not isfinite(energy := float(found.get("energy"))):
-            raise ValueError("the energy is not finite")
+        energy, forces = float(found.get("energy")), -found.get("gradient")
+        if not (isfinite(energy) and np.isfinite(forces).all()):
+            raise ValueError("the energy or a force is not finite")
         dipole = float(np.linalg.norm(found.get("dipole"))) * DEBYE
-        return State(energy, -found.get("gradient"), dipole, _gap(found), name)
+        return State(energy, forces, dipole, _gap(found), name)
 
     def relaxed(self, geometry: Geometry, *, added: int = 0, solvent: str = "") -> Geometry:
         """Move the atoms to where no force is left on them.
 
         Raises:
-            UnsolvedError: If that takes too long, or bonds form or break on the way.
+            DivergedError: If that takes too long, bonds form or break on the way, or a field on it
+                converges only for water.
             ToolError: If ASE is not installed, or xTB fails.
         """
         return rested(geometry, lambda moved: self.state(moved, added=added, solvent=solvent))
@@ -263,9 +275,13 @@ class XtbHydration(SingleVerifier):
     absolute error 1.58, root-mean-square 2.0; corrected r = .89, 1.37, 1.8. GFN1-xTB as
     computed r = .90, 1.26, 1.7; corrected r = .91, 1.14, 1.6.
 
-    Abstains when no geometry is found or the self-consistent field does not converge. Where
-    fallbacks have failed too, and the field of water converges, the abstention is considered and
-    kept.
+    The correction was fitted to neutral molecules with paired electrons, and deviations were
+    found with them, in water: of ions and of other solvents none is told.
+
+    **Abstains**, having considered it, for unpaired electrons, for ions where the correction is
+    asked for, where no geometry is found, and where the self-consistent field does not converge
+    after fallbacks while that of water does. Several molecules side by side, and placeholders,
+    are rejected.
 
     Example:
         >>> XtbHydration(method="GFN1-xTB").settings["corrected"]
@@ -273,7 +289,7 @@ class XtbHydration(SingleVerifier):
     """
 
     name = "xtb-hydration"
-    version = "1"
+    version = "2"
     tier = Tier.SIMULATION
     kind = "molecule"
     domain = "chemistry"
@@ -316,7 +332,8 @@ class XtbHydration(SingleVerifier):
             max_iterations=max_iterations,
         )  # fmt: skip
         self.tools = versions("rdkit", "tblite")
-        self.deviation = _DEVIATION[method][0 if corrected else 1]
+        if _MEASURED.items() <= self.settings.items():
+            self.deviation = _DEVIATION[method][0 if corrected else 1]
 
     def setup(self) -> None:
         """Load tblite, on one thread."""
@@ -331,13 +348,17 @@ class XtbHydration(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Compute both energies."""
         smiles, solvent = as_text(candidate.content), self.settings["solvent"]
+        molecule = parse_paired(smiles)
+        charge: int = rdkit().GetFormalCharge(molecule)
+        if charge and self.settings["corrected"]:
+            raise UnsolvedError("the correction for water is one of neutral molecules, not of ions")
         geometry = conformer(smiles, tries=self.settings["conformers"])
         xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
         gas, liquid = xtb.state(geometry), xtb.state(geometry, solvent=solvent)
         computed = (liquid.energy - gas.energy) * KCAL_PER_HARTREE
         return Verdict.accept(
-            round(self._corrected(computed, smiles), 3),
-            uncertainty=self.deviation,
+            round(self._corrected(computed, molecule), 3),
+            uncertainty=None if charge else self.deviation,
             unit=self.unit,
             evidence={
                 "as computed": round(computed, 3),
@@ -347,13 +368,13 @@ class XtbHydration(SingleVerifier):
             },
         )
 
-    def _corrected(self, computed: float, smiles: str) -> float:
+    def _corrected(self, computed: float, molecule: Any) -> float:
         if not self.settings["corrected"]:
             return computed
         from rdkit.Chem import rdMolDescriptors
 
         offset, slope, donor = CORRECTION[self.settings["method"]]
-        donors: int = rdMolDescriptors.CalcNumHBD(parse(smiles))
+        donors: int = rdMolDescriptors.CalcNumHBD(molecule)
         return offset + slope * computed + donor * donors
 
 

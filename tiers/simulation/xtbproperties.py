@@ -13,8 +13,13 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
-from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
-from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
+from verifier_ladder.tiers.fast.molecule import as_text, rdkit
+from verifier_ladder.tiers.simulation.conformer import (
+    Geometry,
+    UnsolvedError,
+    conformer,
+    parse_paired,
+)
 from verifier_ladder.tiers.simulation.xtb import (
     EV_PER_HARTREE,
     Xtb,
@@ -197,7 +202,7 @@ class XtbProperties(SingleVerifier):
         windows = self._criteria.of(candidate.task)
         wanted = self._criteria.wanted(windows)
         smiles = as_text(candidate.content)
-        _refuse_undefined(parse_single(smiles), wanted)
+        _refuse_undefined(parse_paired(smiles), wanted)
         geometry = conformer(smiles, tries=self.settings["conformers"])
         xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
         fields = Fields(xtb, geometry, is_relaxed=self.settings["relaxed"])
@@ -226,14 +231,9 @@ def _refuse_undefined(molecule: Any, names: Sequence[str]) -> None:
     """Decline what the quantities are not defined for.
 
     Raises:
-        UnsolvedError: If electrons are unpaired, or a dipole depends on the origin.
+        UnsolvedError: If a dipole depends on the origin.
     """
-    chem = rdkit()
-    charge: int = chem.GetFormalCharge(molecule)
-    electrons = sum(a.GetAtomicNum() + a.GetTotalNumHs() for a in molecule.GetAtoms()) - charge
-    if electrons % 2 or any(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms()):
-        raise UnsolvedError("a molecule with unpaired electrons is not treated")
-    if charge and "dipole" in names:
+    if rdkit().GetFormalCharge(molecule) and "dipole" in names:
         raise UnsolvedError("the dipole of a charged molecule depends on the origin")
 
 

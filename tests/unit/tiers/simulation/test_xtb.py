@@ -7,7 +7,12 @@ import pytest
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.tiers.simulation.conformer import Geometry, UnsolvedError, conformer
+from verifier_ladder.tiers.simulation.conformer import (
+    DivergedError,
+    Geometry,
+    UnsolvedError,
+    conformer,
+)
 from verifier_ladder.tiers.simulation.xtb import ATTEMPTS, WATER, State, Xtb, XtbHydration
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -67,6 +72,47 @@ def test_a_molecule_that_no_force_field_knows_is_declined_and_kept() -> None:
     assert Outcome.ABSTAIN is verdict.outcome
     assert verdict.failed_at is None
     assert "parameters" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("smiles", "told"),
+    [("[CH3]", "unpaired"), ("[CH2]", "unpaired"), ("C[NH3+]", "not of ions"), ("[F-]", "ions")],
+)
+def test_what_the_correction_was_not_fitted_to_is_declined_and_kept(
+    smiles: str, told: str
+) -> None:
+    verdict = hydration(smiles)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert told in verdict.reason
+
+
+@pytest.mark.parametrize("smiles", ["O.O", "[Na+].[Cl-]", "*C"])
+def test_what_is_no_single_molecule_is_rejected(smiles: str) -> None:
+    assert Outcome.REJECT is hydration(smiles).outcome
+
+
+def test_of_an_ion_there_is_what_was_computed_and_no_deviation() -> None:
+    ion, molecule = (hydration(smiles, corrected=False) for smiles in ("C[NH3+]", "CN"))
+
+    assert ion.score is not None
+    assert ion.score < -50
+    assert ion.uncertainty is None
+    assert 2.0 == molecule.uncertainty
+
+
+@pytest.mark.parametrize(
+    ("settings", "deviation"),
+    [
+        ({}, 1.8), ({"corrected": False}, 2.0), ({"method": "GFN1-xTB"}, 1.6),
+        ({"corrected": False, "solvent": "hexane"}, None), ({"conformers": 1}, None),
+    ],
+)  # fmt: skip
+def test_a_deviation_is_declared_of_what_was_measured(
+    settings: dict[str, Any], deviation: float | None
+) -> None:
+    assert deviation == XtbHydration(**settings).deviation
 
 
 def test_an_unknown_solvent_is_a_failure_of_the_tool() -> None:
@@ -140,6 +186,22 @@ def test_what_does_not_converge_beside_a_control_is_declined_and_kept(stubborn: 
     assert Outcome.ABSTAIN is verdict.outcome
     assert verdict.failed_at is None
     assert "SCF not converged; it works for water" in verdict.reason
+
+
+def test_what_does_not_converge_has_diverged_as_geometries_do(stubborn: set[str]) -> None:
+    stubborn.update(ATTEMPTS)
+
+    with pytest.raises(DivergedError, match="it works for water"):
+        Xtb("GFN2-xTB", 250).relaxed(conformer("CO"))
+
+
+def test_an_element_without_parameters_has_not_diverged() -> None:
+    uranium = Geometry((92,), ((0.0, 0.0, 0.0),), 0)
+
+    with pytest.raises(UnsolvedError, match="no parameters for element 92") as told:
+        Xtb("GFN2-xTB", 250).state(uranium)
+
+    assert not isinstance(told.value, DivergedError)
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
