@@ -351,7 +351,7 @@ class XtbHydration(SingleVerifier):
         molecule = parse_paired(smiles)
         charge: int = rdkit().GetFormalCharge(molecule)
         if charge and self.settings["corrected"]:
-            raise UnsolvedError("the correction for water is one of neutral molecules, not of ions")
+            raise UnsolvedError("the correction is one of neutral molecules, not of ions")
         geometry = conformer(smiles, tries=self.settings["conformers"])
         xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
         gas, liquid = xtb.state(geometry), xtb.state(geometry, solvent=solvent)

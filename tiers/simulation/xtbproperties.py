@@ -35,6 +35,7 @@ from verifier_ladder.verdict import Verdict
 SHIFT = 4.8455
 """eV by which xTB overestimates what it takes to add or remove an electron: the empirical shift of
 IPEA1-xTB (doi:10.1039/c7sc00601b)."""
+_AFFINITY = "electron_affinity"
 _ELECTRON_OUT, _ELECTRON_IN = "use electron-poor groups", "use electron-rich groups"
 QUANTITIES: Mapping[str, Quantity] = {
     "gap": Quantity(
@@ -69,7 +70,8 @@ _DEVIATIONS = {
 }
 """D and eV: root-mean-square differences from published values of 177 molecules (dipole), 60
 (ionisation) and 19 (affinity), which `benchmarks/xtb.py` holds with their sources."""
-_LIKE = {"oxidation_potential": "ionisation_energy", "reduction_potential": "electron_affinity"}
+_MEASURED = {"relaxed": False, "conformers": 5}
+"""Settings that these were found with, for neutral molecules: of others no deviation is told."""
 _RELAXING = 15
 """Fields that relaxing a geometry takes."""
 
@@ -128,7 +130,7 @@ class XtbProperties(SingleVerifier):
     """
 
     name = "xtb-properties"
-    version = "1"
+    version = "2"
     tier = Tier.SIMULATION
     kind = "molecule"
     domain = "chemistry"
@@ -180,7 +182,8 @@ class XtbProperties(SingleVerifier):
             conformers=conformers, max_iterations=max_iterations, **self._criteria.settings,
         )  # fmt: skip
         self.unit = self._criteria.unit
-        self.deviation = _DEVIATIONS[method].get(_LIKE.get(score, score))
+        if _MEASURED.items() <= self.settings.items():
+            self.deviation = _DEVIATIONS[method].get(score)
         self.features = self._criteria.features
         self.tools = versions("rdkit", "tblite", "ase")
 
@@ -202,7 +205,7 @@ class XtbProperties(SingleVerifier):
         windows = self._criteria.of(candidate.task)
         wanted = self._criteria.wanted(windows)
         smiles = as_text(candidate.content)
-        _refuse_undefined(parse_paired(smiles), wanted)
+        charge = _charge(parse_paired(smiles), wanted)
         geometry = conformer(smiles, tries=self.settings["conformers"])
         xtb = Xtb(self.settings["method"], self.settings["max_iterations"])
         fields = Fields(xtb, geometry, is_relaxed=self.settings["relaxed"])
@@ -210,9 +213,14 @@ class XtbProperties(SingleVerifier):
         place = self.settings["method"] if self.settings["relaxed"] else "MMFF94"
         evidence = {"method": f"{self.settings['method']}//{place}"}
         return self._criteria.verdict(
-            windows, values, uncertainty=self.deviation,
+            windows, values, uncertainty=None if charge else self._uncertainty(values),
             evidence={**evidence, **fallbacks([*fields.solved.values()])},
         )  # fmt: skip
+
+    def _uncertainty(self, values: Mapping[str, float]) -> float | None:
+        """None of an affinity of what binds no electron, which nobody has measured."""
+        score: str = self.settings["score"]
+        return None if score == _AFFINITY and values[score] <= 0 else self.deviation
 
     def _value(self, name: str, fields: Fields) -> float:
         is_dissolved = _FIELDS[name][0][1]
@@ -227,14 +235,16 @@ class XtbProperties(SingleVerifier):
         return found
 
 
-def _refuse_undefined(molecule: Any, names: Sequence[str]) -> None:
-    """Decline what the quantities are not defined for.
+def _charge(molecule: Any, names: Sequence[str]) -> int:
+    """That of the molecule, for which the quantities are defined.
 
     Raises:
         UnsolvedError: If a dipole depends on the origin.
     """
-    if rdkit().GetFormalCharge(molecule) and "dipole" in names:
+    charge: int = rdkit().GetFormalCharge(molecule)
+    if charge and "dipole" in names:
         raise UnsolvedError("the dipole of a charged molecule depends on the origin")
+    return charge
 
 
 class Method(Protocol):

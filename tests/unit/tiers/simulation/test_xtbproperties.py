@@ -34,6 +34,13 @@ class TestXtbProperties(VerifierTestCase):
         "field_seconds(smiles) / (_RELAXING if self.settings['relaxed'] else 1)"),
         ("self.settings['method'] if self.settings['relaxed'] else 'MMFF94' -> "
         "self.settings['method'] if not self.settings['relaxed'] else 'MMFF94'"),
+        # What is told of uncertainties, which tests read.
+        "_MEASURED.items() <= self.settings.items() -> _MEASURED.items() > self.settings.items()",
+        ("None if charge else self._uncertainty(values) -> "
+        "None if not charge else self._uncertainty(values)"),
+        ("score == _AFFINITY and values[score] <= 0 -> "
+        "score == _AFFINITY or values[score] <= 0"),
+        "score == _AFFINITY -> score != _AFFINITY", "values[score] <= 0 -> values[score] > 0",
     ]}  # fmt: skip
 
     @pytest.fixture
@@ -71,7 +78,38 @@ def test_each_quantity_may_be_the_score(name: str) -> None:
 
     assert verdict.score == verdict.evidence[name]
     assert QUANTITIES[name].unit == verdict.unit
-    assert (name == "gap") is (verdict.uncertainty is None)
+    assert (name in ("dipole", "ionisation_energy")) is (verdict.uncertainty is not None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "deviation"),
+    [
+        ({}, None), ({"score": "criteria"}, None), ({"score": "dipole"}, 0.6),
+        ({"score": "electron_affinity"}, 0.4), ({"score": "dipole", "method": "IPEA1-xTB"}, None),
+        ({"score": "ionisation_energy", "method": "IPEA1-xTB"}, 0.8),
+        ({"score": "ionisation_energy", "relaxed": True}, None),
+        ({"score": "ionisation_energy", "conformers": 1}, None),
+        ({"score": "oxidation_potential"}, None), ({"score": "reduction_potential"}, None),
+        ({"score": "oxidation_potential", "solvent": "acetonitrile"}, None),
+    ],
+)  # fmt: skip
+def test_a_deviation_is_declared_of_what_was_measured(
+    settings: dict[str, Any], deviation: float | None
+) -> None:
+    assert deviation == XtbProperties(**settings).deviation
+
+
+@pytest.mark.parametrize(
+    ("smiles", "score", "uncertainty"),
+    [
+        ("C[NH3+]", "ionisation_energy", None), ("CN", "ionisation_energy", 0.9),
+        ("C", "electron_affinity", None), ("O=C1C=CC(=O)C=C1", "electron_affinity", 0.4),
+    ],
+)  # fmt: skip
+def test_no_uncertainty_is_told_of_ions_and_of_electrons_that_are_not_bound(
+    smiles: str, score: str, uncertainty: float | None
+) -> None:
+    assert uncertainty == judged(smiles, score=score).uncertainty
 
 
 def test_a_potential_is_against_its_electrode() -> None:
