@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -22,11 +21,20 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, rough_size
+from verifier_ladder.tiers.high_fidelity.basis import (
+    BASES,
+    CORES,
+    SYMBOLS,
+    functions_of,
+    rough_numbers,
+)
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
     Geometry,
     UnsolvedError,
+    atomic_numbers,
     conformer,
+    parse_paired,
 )
 from verifier_ladder.tiers.simulation.xtb import (
     EV_PER_HARTREE,
@@ -45,25 +53,6 @@ FUNCTIONALS = (
 )  # fmt: skip
 """As PySCF spells them; `hf` is Hartree-Fock. None holds dispersion: D3 and D4 are not among
 PySCF's dependencies, and VV10 takes minutes for water."""
-BASES: Mapping[str, tuple[int, int, int, int, int]] = {
-    "sto-3g": (1, 5, 9, 18, 27), "3-21g": (2, 9, 13, 22, 31), "6-31g": (2, 9, 13, 0, 0),
-    "6-31g*": (2, 14, 18, 32, 0), "6-31g**": (5, 14, 18, 0, 0), "6-31+g*": (2, 18, 22, 0, 0),
-    "6-311g*": (3, 18, 26, 44, 62), "6-311g**": (6, 18, 26, 44, 62),
-    "6-311+g**": (6, 22, 30, 0, 0), "cc-pvdz": (5, 14, 18, 27, 0),
-    "cc-pvtz": (14, 30, 34, 43, 0), "cc-pvqz": (30, 55, 59, 68, 0),
-    "aug-cc-pvdz": (9, 23, 27, 36, 0), "aug-cc-pvtz": (23, 46, 50, 59, 0),
-    "def2-svp": (5, 14, 18, 32, 26), "def2-svpd": (8, 23, 27, 41, 35),
-    "def2-tzvp": (6, 31, 37, 48, 50), "def2-tzvpp": (14, 31, 42, 48, 50),
-    "def2-tzvpd": (9, 40, 46, 57, 59), "def2-tzvppd": (17, 40, 51, 57, 59),
-    "def2-qzvp": (30, 57, 70, 75, 82), "lanl2dz": (2, 9, 8, 8, 8),
-    "pcseg-1": (5, 14, 18, 27, 0), "pcseg-2": (14, 30, 34, 43, 0),
-}  # fmt: skip
-"""At most so many functions of an atom, by the row of the periodic table that it is in; 0 where
-there are none. All are spherical."""
-_ROWS = (2, 10, 18, 36)
-"""The last element of each row but the last one."""
-_CORES = {"def2": 36, "lanl2dz": 10}
-"""Heavier elements have an effective core potential, which goes with the basis."""
 _MEGABYTES = 1500
 """What PySCF plans with; the worker's limit leaves room for the libraries themselves."""
 _LONGEST_LEVEL = 100
@@ -107,17 +96,25 @@ class Level(NamedTuple):
         return cls(functional, basis)
 
     def functions(self, numbers: Iterable[int]) -> int:
-        """At most so many functions describe atoms with these numbers."""
-        of_row = BASES[self.basis]
-        return sum(of_row[sum(number > last for last in _ROWS)] for number in numbers)
+        """So many functions describe atoms with these numbers.
+
+        Raises:
+            UnsolvedError: If the basis has none for one of them.
+        """
+        found = [(number, functions_of(self.basis, number)) for number in numbers]
+        if lacking := sorted({number for number, count in found if not count}):
+            names = ", ".join(SYMBOLS[number - 1] for number in lacking)
+            raise UnsolvedError(f"basis {self.basis} lacks an element: {names}")
+        return sum(count for _, count in found)
 
     def rough_functions(self, smiles: str) -> int:
-        """The same, guessed from text alone, for estimates of cost."""
-        return self.functions(rough_numbers(smiles))
+        """The same, read from text alone, for estimates of cost; 0 where the basis lacks one."""
+        counts = [functions_of(self.basis, number) for number in rough_numbers(smiles)]
+        return sum(counts) if all(counts) else 0
 
     def cores(self, numbers: Iterable[int]) -> dict[int, str]:
         """Which elements have an effective core potential, and its name."""
-        last = _CORES.get(self.basis.partition("-")[0], max(numbers, default=0))
+        last = CORES.get(self.basis.partition("-")[0], max(numbers, default=0))
         return {number: self.basis for number in numbers if number > last}
 
 
@@ -377,44 +374,15 @@ def single_threaded() -> None:
     pyscf("lib").num_threads(1)
 
 
-# ---- Sizes, from text alone
-
-_ATOM = re.compile(r"\[\d*(?P<held>[A-Z][a-z]?|[a-z]+)(?P<rest>[^\]]*)\]|(?P<bare>Br|Cl|[A-Za-z])")
-_CLOSED = re.compile(r"%\d\d|\d")
-_BRACKETS = re.compile(r"\[[^\]]*\]")
-_HIGHER = re.compile(r"=[SP]|[SP]\(?=")
-_VALENCES = {
-    "B": 3, "C": 4, "N": 3, "O": 2, "P": 3, "S": 2, "F": 1, "Cl": 1, "Br": 1, "I": 1, "H": 1,
-    "Si": 4, "Se": 2, "c": 3, "n": 2, "b": 2, "p": 2, "o": 2, "s": 2,
-}  # fmt: skip
-"""Bonds of an atom; of an aromatic one those besides its share of the ring's electrons."""
-_NUMBERS = {
-    "H": 1, "B": 5, "C": 6, "N": 7, "O": 8, "F": 9, "Si": 14, "P": 15, "S": 16, "Cl": 17,
-    "Se": 34, "Br": 35, "I": 53,
-}  # fmt: skip
-
-
-def rough_numbers(smiles: str) -> list[int]:
-    """Atomic numbers of a molecule, hydrogens included, guessed from its SMILES.
-
-    Example:
-        >>> sorted(rough_numbers("CC(=O)O"))
-        [1, 1, 1, 1, 6, 6, 8, 8]
-    """
-    found = [(atom["held"] or atom["bare"], atom["rest"] or "") for atom in _ATOM.finditer(smiles)]
-    symbols = [symbol for symbol, _ in found]
-    valences = sum(_VALENCES.get(symbol, 2) for symbol in symbols)
-    for symbol, rest in found:  # Ammonium has four bonds, hydroxide one, pyrrole's nitrogen three.
-        valences += (rest.count("+") - rest.count("-")) * (symbol in ("N", "O", "S"))
-        valences += symbol == "n" and "H" in rest
-    plain = _BRACKETS.sub("*", smiles)
-    bonds = len(found) - 1 - plain.count(".") + len(_CLOSED.findall(plain)) // 2
-    multiple = smiles.count("=") + 2 * smiles.count("#") - len(_HIGHER.findall(smiles))
-    hydrogens = max(valences - 2 * (bonds + multiple), 0)
-    return [*(_NUMBERS.get(symbol.capitalize(), 18) for symbol in symbols), *[1] * hydrogens]
-
-
 # ---- Hydration
+
+
+_MEASURED = {
+    "level": "m062x/6-31g*", "solvent": "water", "grid_level": 1, "surface_order": SURFACE,
+    "conformers": 5,
+}  # fmt: skip
+_DEVIATION = 1.0
+"""kcal/mol, with these settings, for neutral molecules."""
 
 
 class DftSettings(BaseModel):
@@ -452,7 +420,7 @@ class DftHydration(SingleVerifier):
     """
 
     name = "dft-hydration"
-    version = "1"
+    version = "2"
     tier = Tier.HIGH_FIDELITY
     kind = "molecule"
     domain = "chemistry"
@@ -461,7 +429,6 @@ class DftHydration(SingleVerifier):
     memory = 2 * 2**30
     batch_size = 1
     unit = "kcal/mol"
-    deviation = 1.0
     same_quantity = True
     control = Candidate("molecule", "O")
     data_settings = DftSettings
@@ -503,6 +470,8 @@ class DftHydration(SingleVerifier):
             conformers=conformers,
         )  # fmt: skip
         self.tools = versions("rdkit", "pyscf")
+        if _MEASURED.items() <= self.settings.items():
+            self.deviation = _DEVIATION
 
     def setup(self) -> None:
         """Load PySCF, on one thread."""
@@ -512,12 +481,14 @@ class DftHydration(SingleVerifier):
         """What it takes, by the number of basis functions guessed from the text.
 
         The guess is for M06-2X/6-31G* on a slow core, and rather too high than too low: budgets
-        are reserved by it. A molecule that is too large costs nothing.
+        are reserved by it. A molecule that is too large, or has an element that the
+        basis lacks, costs nothing.
         """
         smiles = as_text(candidate.content)
-        if rough_size(smiles) > self.settings["max_heavy_atoms"]:
+        functions = self._dft.level.rough_functions(smiles)
+        if not functions or rough_size(smiles) > self.settings["max_heavy_atoms"]:
             return Cost(seconds=0.01)
-        return Cost(seconds=round(seconds_for(self._dft.level.rough_functions(smiles)), 1))
+        return Cost(seconds=round(seconds_for(functions), 1))
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Compute both energies."""
@@ -527,10 +498,9 @@ class DftHydration(SingleVerifier):
             return Verdict.abstain(
                 f"{atoms} atoms besides hydrogen are too many for this tier; it takes {most}"
             )
-        geometry = conformer(smiles, tries=self.settings["conformers"])
-        if (sum(geometry.numbers) - geometry.charge) % 2:
-            return Verdict.abstain("an odd number of electrons is not treated")
-        return self._difference(geometry)
+        numbers = atomic_numbers(parse_paired(smiles))
+        self._dft.level.functions(numbers)  # What the basis lacks is declined before any work.
+        return self._difference(conformer(smiles, tries=self.settings["conformers"]))
 
     def _difference(self, geometry: Geometry) -> Verdict:
         solvent, surface = self.settings["solvent"], self.settings["surface_order"]
@@ -538,7 +508,7 @@ class DftHydration(SingleVerifier):
         liquid = self._dft.state(geometry, solvent=solvent, start=gas.density, surface=surface)
         return Verdict.accept(
             round((liquid.energy - gas.energy) * KCAL_PER_HARTREE, 2),
-            uncertainty=self.deviation,
+            uncertainty=None if geometry.charge else self.deviation,
             unit=self.unit,
             evidence={
                 "level": f"{self.settings['level']}/SMD({solvent})//MMFF94",

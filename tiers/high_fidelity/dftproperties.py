@@ -16,7 +16,12 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
 from verifier_ladder.tiers.high_fidelity.dft import Dft, Level, refuse_spin, single_threaded
-from verifier_ladder.tiers.simulation.conformer import DivergedError, UnsolvedError, conformer
+from verifier_ladder.tiers.simulation.conformer import (
+    DivergedError,
+    UnsolvedError,
+    atomic_numbers,
+    conformer,
+)
 from verifier_ladder.tiers.simulation.xtb import (
     EV_PER_HARTREE,
     KCAL_PER_HARTREE,
@@ -220,10 +225,10 @@ class DftProperties(SingleVerifier):
     def expected_cost(self, candidate: Candidate) -> Cost:
         """What it takes, by the number of basis functions guessed from the text, and of fields.
 
-        A molecule that is too large costs nothing.
+        A molecule that is too large, or has an element that the basis lacks, costs nothing.
         """
         functions = self._dft.level.rough_functions(as_text(candidate.content))
-        if functions > self.settings["max_functions"]:
+        if not 0 < functions <= self.settings["max_functions"]:
             return Cost(seconds=0.01)
         wanted = self._criteria.wanted(self._criteria.of(candidate.task))
         fields = {field for name in wanted for field in _FIELDS[name]}
@@ -254,17 +259,16 @@ class DftProperties(SingleVerifier):
         )  # fmt: skip
 
     def _refuse_undefined(self, molecule: Any, names: Sequence[str]) -> None:
-        """Decline what is too large, or what a quantity is not defined for, before any work.
+        """Decline what is too large, or has no basis or no such quantity, before any work.
 
         Raises:
-            UnsolvedError: If it is.
+            UnsolvedError: If it is, or has none.
         """
-        chem = rdkit()
-        numbers = [atom.GetAtomicNum() for atom in chem.AddHs(molecule).GetAtoms()]
-        functions, most = self._dft.level.functions(numbers), self.settings["max_functions"]
+        most = self.settings["max_functions"]
+        functions = self._dft.level.functions(atomic_numbers(molecule))
         if functions > most:
             raise UnsolvedError(f"{functions} basis functions are too many; {most} are taken")
-        if chem.GetFormalCharge(molecule) and "dipole" in names:
+        if rdkit().GetFormalCharge(molecule) and "dipole" in names:
             raise UnsolvedError("the dipole of a charged molecule depends on the origin")
 
     def _spin(self, molecule: Any) -> int:
@@ -276,9 +280,8 @@ class DftProperties(SingleVerifier):
         unpaired: int | None = self.settings["unpaired"]
         if unpaired is None:
             unpaired = sum(atom.GetNumRadicalElectrons() for atom in molecule.GetAtoms())
-        atoms = rdkit().AddHs(molecule).GetAtoms()
         charge = rdkit().GetFormalCharge(molecule)
-        refuse_spin(sum(atom.GetAtomicNum() for atom in atoms) - charge, unpaired)
+        refuse_spin(sum(atomic_numbers(molecule)) - charge, unpaired)
         return unpaired
 
     def _values(

@@ -15,9 +15,14 @@ import pytest
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tiers.high_fidelity import dft
+from verifier_ladder.tiers.high_fidelity.basis import (
+    BASES,
+    SYMBOLS,
+    functions_of,
+    rough_numbers,
+)
 from verifier_ladder.tiers.high_fidelity.dft import (
     ATTEMPTS,
-    BASES,
     FUNCTIONALS,
     Dft,
     DftHydration,
@@ -62,7 +67,7 @@ def test_a_computed_value_lies_within_the_declared_deviation(
     verdict = hydration(smiles)
 
     assert Outcome.ACCEPT is verdict.outcome
-    assert verdict.score == pytest.approx(measured, abs=DftHydration.deviation)
+    assert verdict.score == pytest.approx(measured, abs=DftHydration().deviation)
     assert "m062x/6-31g*/SMD(water)//MMFF94" == verdict.evidence["level"]
 
 
@@ -82,8 +87,9 @@ def test_a_field_that_does_not_converge_is_a_failure_of_the_tool(hydration: Hydr
     ("smiles", "reason"),
     [
         ("C" * 13, "13 atoms besides hydrogen are too many"),
-        ("[CH3]", "odd number of electrons"),
-        ("CI", "lacks an element"),
+        ("[CH3]", "unpaired electrons"),
+        ("[CH2]", "unpaired electrons"),
+        ("CI", "lacks an element: I"),
     ],
 )
 def test_what_is_not_treated_is_a_considered_abstention(
@@ -94,6 +100,41 @@ def test_what_is_not_treated_is_a_considered_abstention(
     assert Outcome.ABSTAIN is verdict.outcome
     assert verdict.is_answer
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("smiles", ["O.O", "[Na+].[Cl-]", "*C"])
+def test_what_is_no_single_molecule_is_rejected(hydration: Hydration, smiles: str) -> None:
+    assert Outcome.REJECT is hydration(smiles).outcome
+
+
+def test_what_the_basis_lacks_is_declined_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dft, "conformer", None)
+
+    (verdict,) = DftHydration().judge([Candidate("molecule", "CI")])
+
+    assert "basis 6-31g* lacks an element: I" == verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "deviation"),
+    [
+        ({}, 1.0), ({"level": "pbe/6-31g*"}, None), ({"solvent": "ethanol"}, None),
+        ({"grid_level": 3}, None), ({"surface_order": 11}, None), ({"conformers": 1}, None),
+        ({"max_heavy_atoms": 6}, 1.0),
+    ],
+)  # fmt: skip
+def test_a_deviation_is_declared_of_what_was_measured(
+    settings: dict[str, Any], deviation: float | None
+) -> None:
+    assert deviation == DftHydration(**settings).deviation
+
+
+def test_of_an_ion_no_deviation_is_told(hydration: Hydration) -> None:
+    verdict = hydration("[OH-]")
+
+    assert verdict.score is not None
+    assert verdict.score < -50
+    assert verdict.uncertainty is None
 
 
 @pytest.mark.parametrize("level", ["", "m062x", "/6-31g*", "m062x/", "a/" + "b" * 10**6])
@@ -109,31 +150,64 @@ def test_a_level_that_is_no_functional_and_basis_is_refused(level: str) -> None:
     [
         "O", "CO", "CCO", "c1ccncc1", "Oc1ccccc1", "c1cc[nH]c1", "C[N+](=O)[O-]", "C1CC2CCC1C2",
         "C[C@H](N)C(=O)O", "CS(=O)(=O)C", "OP(=O)(O)O", "BrC=CCl", "CC#N", "C[Si](C)(C)C", "[OH-]",
+        "CI", "[H][H]", "O=c1cc[nH]cc1", "F[P](F)(F)(F)F", "C[Se]C", "c1cc[se]c1", "C[AsH2]",
+        "O=[Ti]=O", "Cl[Fe]Cl", "[Fe+2]", "C[Hg]C", "C[Sn](C)(C)C", "N[Pt](N)(Cl)Cl", "[2H]O[2H]",
+        "C%10CC%10", "F/C=C\\F", "CSC(=S)N", "C1=CC2=C(C=C1)C=CC=C2", "[CH2]", "[Cn]",
     ],
 )  # fmt: skip
-def test_the_size_of_a_basis_is_guessed_from_text(smiles: str) -> None:
+def test_the_size_of_a_basis_is_told_from_text(smiles: str) -> None:
     chem = pytest.importorskip("rdkit.Chem")
     atoms = chem.AddHs(chem.MolFromSmiles(smiles)).GetAtoms()
-    level = Level.read("b3lyp/6-31g*")
 
-    true = level.functions(atom.GetAtomicNum() for atom in atoms)
+    assert sorted(atom.GetAtomicNum() for atom in atoms) == sorted(rough_numbers(smiles))
 
-    assert true == pytest.approx(level.rough_functions(smiles), rel=0.05)
+
+@pytest.mark.parametrize("text", ["", ")))", "(((", "111", "%", "[", "[]", "[H9999999]", "=#$"])
+def test_what_is_no_smiles_is_read_to_its_end(text: str) -> None:
+    assert len(rough_numbers(text)) < 200
 
 
 @pytest.mark.parametrize("basis", BASES)
-def test_the_table_bounds_how_many_functions_a_basis_has(basis: str) -> None:
-    gto = pytest.importorskip("pyscf.gto")
-    elements = (1, 6, 8, 16, 17, 35, 53)
-    level = Level("hf", basis)
+def test_the_table_tells_how_many_functions_a_basis_has(basis: str) -> None:
+    """Of the elements on both sides of each of its steps."""
+    sets = pytest.importorskip("pyscf.gto.basis")
+    lacks = pytest.importorskip("pyscf.lib.exceptions").BasisNotFoundError
+    last = {number for step in BASES[basis] for number in (step, step + 1)}
 
-    for number in elements:
-        if most := level.functions([number]):
-            atom = gto.M(
-                atom=[(number, (0.0, 0.0, 0.0))], basis=basis, spin=None, verbose=0,
-                ecp={gto.mole._symbol(n): name for n, name in level.cores([number]).items()},
-            )  # fmt: skip
-            assert most - 3 <= atom.nao <= most
+    for number in sorted(last):
+        try:
+            shells = sets.load(basis, SYMBOLS[number - 1])
+        except lacks:
+            shells = []
+        has = sum((2 * shell[0] + 1) * (len(shell[-1]) - 1) for shell in shells)
+        assert (number, has) == (number, functions_of(basis, number))
+
+
+@pytest.mark.parametrize(
+    ("level", "number"), [("hf/def2-svp", 53), ("hf/lanl2dz", 26), ("hf/6-31g*", 26)]
+)
+def test_so_many_functions_are_computed_with(level: str, number: int) -> None:
+    pytest.importorskip("pyscf")
+    method = Dft(Level.read(level), 1, 1e-6, 30)
+    even = Geometry((number, number), ((0.0, 0.0, 0.0), (0.0, 0.0, 2.5)), 0)
+
+    assert method.level.functions(even.numbers) == method._molecule(even, 0).nao
+
+
+def test_a_basis_has_more_functions_for_a_metal_than_for_its_neighbours() -> None:
+    level = Level.read("pbe/def2-tzvp")
+
+    iron, bromine = level.rough_functions("Cl[Fe]Cl"), level.rough_functions("BrCl")
+
+    assert (45 + 2 * 37, 48 + 37) == (iron, bromine)
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_a_basis_declines_what_it_lacks(basis: str) -> None:
+    with pytest.raises(UnsolvedError, match=f"lacks an element: {SYMBOLS[117]}"):
+        Level("hf", basis).functions([1, 118])
+
+    assert 0 == Level("hf", basis).rough_functions("[Og]")
 
 
 def test_every_functional_of_the_table_is_one() -> None:
@@ -350,8 +424,8 @@ def test_reservations_are_rather_too_high(smiles: str, seconds: float) -> None:
     assert 1.1 < expected / seconds < 2.5
 
 
-def test_a_molecule_that_is_too_large_reserves_next_to_nothing() -> None:
-    large = Candidate("molecule", "C" * 13)
-
+def test_a_molecule_that_is_declined_reserves_next_to_nothing() -> None:
     small = seconds_for(Level.read("m062x/6-31g*").rough_functions("C"))
-    assert DftHydration().expected_cost(large).seconds < 0.1 < small
+    for smiles in ("C" * 13, "CI"):
+        expected = DftHydration().expected_cost(Candidate("molecule", smiles)).seconds
+        assert expected < 0.1 < small

@@ -128,7 +128,8 @@ def test_relaxing_lowers_the_energy() -> None:
         ("[H+]", {}, "of 0 electrons"),
         ("[NH4+]", {"score": "dipole"}, "charged"),
         ("[H-]", {"level": "hf/sto-3g"}, "no orbital"),
-        ("CI", {"level": "hf/6-31g*"}, "lacks an element"),
+        ("CI", {"level": "hf/6-31g*"}, "lacks an element: I"),
+        ("[Og]", {}, "lacks an element: Og"),
         ("C" * 9, {"max_functions": 100}, "121 basis functions are too many; 100"),
         ("[C]#N", {"contamination": 0.001}, "the spin is not pure"),
     ],
@@ -143,12 +144,23 @@ def test_what_is_not_computed_is_declined_and_kept(
     assert told in verdict.reason
 
 
-def test_nothing_is_computed_of_a_molecule_that_is_too_large(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("smiles", "level", "told"),
+    [
+        ("C" * 190, "b3lyp/def2-svp", "too many"), ("[La]" * 10, "b3lyp/def2-svp", "320 basis"),
+        ("Cl[Ce]", "b3lyp/def2-svp", "lacks an element: Ce"),
+        ("[K]F", "b3lyp/cc-pvdz", "lacks an element: K"),
+    ],
+)  # fmt: skip
+def test_nothing_is_computed_of_what_is_too_large_or_has_no_basis(
+    monkeypatch: pytest.MonkeyPatch, smiles: str, level: str, told: str
 ) -> None:
     monkeypatch.setattr(dftproperties, "conformer", None)
 
-    assert "too many" in judged("C" * 190, level="b3lyp/def2-svp").reason
+    verdict = judged(smiles, level=level)
+
+    assert verdict.is_answer
+    assert told in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -213,5 +225,6 @@ def test_what_is_reserved_is_within_a_factor_of_two(smiles: str, seconds: float)
     assert 0.5 < expected / seconds < 2
 
 
-def test_a_molecule_that_is_too_large_reserves_next_to_nothing() -> None:
-    assert DftProperties().expected_cost(Candidate("molecule", "C" * 99)).seconds < 0.1
+@pytest.mark.parametrize("smiles", ["C" * 99, "[La]" * 10, "Cl[Ce]"])
+def test_a_molecule_that_is_declined_reserves_next_to_nothing(smiles: str) -> None:
+    assert DftProperties().expected_cost(Candidate("molecule", smiles)).seconds < 0.1
