@@ -1,4 +1,4 @@
-"""Basis sets: how many functions each has for an element, and a molecule's atoms from text alone."""
+"""Basis sets: how many functions each has for an element, and a molecule's atoms from its text."""
 
 from __future__ import annotations
 

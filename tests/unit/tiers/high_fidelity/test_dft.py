@@ -167,6 +167,7 @@ def test_what_is_no_smiles_is_read_to_its_end(text: str) -> None:
     assert len(rough_numbers(text)) < 200
 
 
+@pytest.mark.filterwarnings("ignore:Basis may be available")
 @pytest.mark.parametrize("basis", BASES)
 def test_the_table_tells_how_many_functions_a_basis_has(basis: str) -> None:
     """Of the elements on both sides of each of its steps."""

@@ -13,7 +13,8 @@ from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.high_fidelity import dftproperties
 from verifier_ladder.tiers.high_fidelity.dft import Dft, Solved
 from verifier_ladder.tiers.high_fidelity.dftproperties import QUANTITIES, DftProperties
-from verifier_ladder.tiers.simulation.conformer import DivergedError
+from verifier_ladder.tiers.simulation.conformer import DivergedError, Geometry
+from verifier_ladder.tiers.simulation.xtb import WATER, State, Xtb
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -74,12 +75,27 @@ def test_each_quantity_may_be_the_score(name: str) -> None:
     [
         ({"score": "dipole"}, 0.3), ({"score": "ionisation_energy"}, 0.33), ({}, None),
         ({"score": "dipole", "level": "pbe/def2-svp"}, None),
+        ({"score": "dipole", "geometry": "MMFF94"}, None),
+        ({"score": "dipole", "relaxed": True}, None), ({"score": "dipole", "unpaired": 2}, None),
+        ({"score": "dipole", "grid_level": 0}, None), ({"score": "dipole", "conformers": 1}, None),
+        ({"score": "criteria"}, None), ({"score": "ionisation_energy", "max_functions": 50}, 0.33),
     ],
 )  # fmt: skip
 def test_a_deviation_is_declared_of_what_was_measured(
     settings: dict[str, Any], deviation: float | None
 ) -> None:
     assert deviation == DftProperties(**settings).deviation
+
+
+@pytest.mark.parametrize(("smiles", "uncertainty"), [("O", 0.33), ("[OH]", None), ("[OH-]", None)])
+def test_no_uncertainty_is_told_of_radicals_and_ions(
+    monkeypatch: pytest.MonkeyPatch, smiles: str, uncertainty: float | None
+) -> None:
+    monkeypatch.setattr(
+        dftproperties, "_MEASURED", {**dftproperties._MEASURED, "level": "hf/3-21g"}
+    )
+
+    assert uncertainty == judged(smiles, score="ionisation_energy").uncertainty
 
 
 def test_evidence_tells_charge_and_spin() -> None:
@@ -179,6 +195,54 @@ def test_a_ladder_chooses_what_becomes_of_what_does_not_converge(
     assert outcome is verdict.outcome
     assert verdict.is_answer
     assert "that of water does" in verdict.reason
+
+
+@pytest.mark.parametrize("geometry", ["GFN2-xTB", "GFN1-xTB"])
+@pytest.mark.parametrize(
+    ("unsolved", "outcome"), [("abstain", Outcome.ABSTAIN), ("reject", Outcome.REJECT)]
+)
+def test_so_it_does_of_what_xtb_can_not_place(
+    monkeypatch: pytest.MonkeyPatch, geometry: str, unsolved: str, outcome: Outcome
+) -> None:
+    """A field on the way to the geometry, by xTB, which converges for water alone."""
+    solve = Xtb._attempt
+
+    def attempt(self: Xtb, place: Geometry, added: int, solvent: str, name: str) -> State:
+        if place is not WATER:
+            raise RuntimeError("SCF not converged")
+        return solve(self, place, added, solvent, name)
+
+    monkeypatch.setattr(Xtb, "_attempt", attempt)
+
+    verdict = judged("N", geometry=geometry, unsolved=unsolved)
+
+    assert outcome is verdict.outcome
+    assert verdict.is_answer
+    assert "SCF not converged; it works for water" in verdict.reason
+
+
+@pytest.mark.parametrize("unsolved", ["abstain", "reject"])
+def test_a_tool_that_places_nothing_has_failed(
+    monkeypatch: pytest.MonkeyPatch, unsolved: str
+) -> None:
+    def attempt(*_: object) -> State:
+        raise RuntimeError("SCF not converged")
+
+    monkeypatch.setattr(Xtb, "_attempt", attempt)
+
+    verdict = judged("N", unsolved=unsolved)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert "tool" == verdict.failed_at
+
+
+@pytest.mark.parametrize("unsolved", ["abstain", "reject"])
+def test_what_xtb_has_no_parameters_for_is_no_matter_of_convergence(unsolved: str) -> None:
+    verdict = judged("F[U]F", level="hf/lanl2dz", unsolved=unsolved)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert "parameters" in verdict.reason
 
 
 @pytest.mark.parametrize(
