@@ -116,23 +116,24 @@ class DftProperties(SingleVerifier):
 
     The geometry is relaxed by GFN2-xTB, and the ion's is the molecule's own (vertical). With
     `relaxed` each is relaxed at the same level after that (adiabatic). MMFF94 would be faster, but
-    makes bonds of some small molecules, of nitrogen and carbon dioxide among them, too long by a
-    third. Charge and unpaired electrons are those that the SMILES says; `unpaired` sets others. Of
-    an ion the spin of lower energy is taken. Evidence tells both, and how far the spin is from a
-    pure one.
+    its bonds in some small molecules are wrong, see `conformer`. Charge and unpaired electrons are
+    those that the SMILES says; `unpaired` sets others. Of an ion the spin of lower energy is
+    taken. Evidence tells both, and how far the spin is from a pure one.
 
-    **Accuracy.** Absolute energies at a level agree with Psi4, NWChem and GAMESS to 1e-6 hartree;
-    how far a level is off nature is the level's. By default that is 0.3 D (45 small molecules) and
-    0.33 eV for vertical ionisation energies (25); for the rest nothing is declared. Functionals
-    here have no dispersion. Basis sets without diffuse functions bind no anion well: ask for
-    electron affinities with `def2-svpd`. The gap is one of orbitals, no optical one.
+    **Accuracy.** Eighteen energies of up to four atoms by Hartree-Fock and B3LYP agree with Psi4,
+    NWChem and GAMESS to 1e-6 hartree; other functionals and SMD were not compared. How far a level
+    is off nature is the level's. By default that is 0.3 D (45 small molecules) and 0.33 eV for
+    vertical ionisation energies (25), which is told of neutral molecules with paired electrons;
+    for the rest nothing is declared. Functionals here have no dispersion correction. Basis sets
+    without diffuse functions bind no anion well: ask for electron affinities with `def2-svpd`. The
+    gap is one of orbitals, no optical one.
 
     **Abstains**, having considered it, where the molecule has more basis functions than
     `max_functions`, the number of electrons allows no such spin, the spin is contaminated by more
     than `contamination`, a quantity is not defined (the dipole of an ion, a gap without an empty
-    orbital) or a basis lacks an element. So it does where a field does not converge after
-    fallbacks while that of water does, and where a geometry finds no rest; with
-    `unsolved = "reject"` it rejects those.
+    orbital), a basis lacks an element or xTB has no parameters for it. So it does where a field,
+    by xTB or by DFT, does not converge after fallbacks while that of water does, and where a
+    geometry finds no rest; with `unsolved = "reject"` it rejects those.
 
     Example:
         >>> DftProperties(level="pbe0/def2-svp", score="dipole").unit
@@ -189,8 +190,8 @@ class DftProperties(SingleVerifier):
             relaxed: Whether they are relaxed after that, in each charge and solvent.
             solvent: Of the free energy of solvation: one that SMD has parameters for.
             grid_level: Fineness of the integration grid, 0 to 9.
-            fitted: Whether the density is fitted, which is faster and changes energies by some
-                1e-5 hartree.
+            fitted: Whether the density is fitted, which is faster for all but the smallest
+                molecules and changes water's energy by 1e-5 hartree.
             tolerance: Convergence of the energy, hartree.
             max_cycles: Most cycles of each attempt at a self-consistent field.
             contamination: Most that the square of the spin may lie above that of a pure one.
