@@ -202,7 +202,7 @@ class Dft(NamedTuple):
     max_cycles: int
     """Of each attempt."""
     is_fitted: bool = True
-    """Whether pairs of functions are fitted by others, which is faster for all but the smallest."""
+    """Whether pairs of functions are fitted by others, which is faster, but for the smallest."""
     unpaired: int = 0
     """Electrons of the molecule before any charge is added."""
 
