@@ -208,11 +208,11 @@ def _specs(scene: Scene, pipe: Path) -> dict[str, tuple[str, str, bytes, Any]]:
             {"table": str(pipe), "low": -50.0, "high": 20.0},
         ),
         "a basis": (
-            "dft-hydration", "1", digest("d"),
+            "dft-hydration", "2", digest("d"),
             {**_defaults("dft-hydration"), "level": f"pbe/{pipe}"},
         ),
         "a solvent": (
-            "xtb-hydration", "1", digest("x"),
+            "xtb-hydration", "2", digest("x"),
             {**_defaults("xtb-hydration"), "corrected": False, "solvent": f"../{pipe}"},
         ),
         "its class": ("attack-command", "1", digest("c"), {"__class__": "Popen", "args": shell}),
