@@ -133,7 +133,9 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         return entry
 
     def _refuse_overtaken(self, block: Block, as_of: int | None) -> None:
-        for row in block.verdicts if block.kind in SUPERSEDING and as_of is not None else ():
+        if as_of is None or block.kind not in SUPERSEDING:
+            return
+        for row in block.verdicts:
             if row.check_key in self._verdicts and self._verdicts[row.check_key][1] > as_of:
                 told = row.check_key.hex()[:16]
                 raise OvertakenError(f"the case {told} was told of meanwhile")
