@@ -51,6 +51,12 @@ def _market(console: Console, **given: Any) -> dict[str, Any]:
     return run_market(console=console, **given).as_json()
 
 
+def _crystal(console: Console, **given: Any) -> dict[str, Any]:
+    from verifier_ladder.demo.crystalsearch import run_crystal
+
+    return run_crystal(console=console, **given).as_json()
+
+
 DEMOS = {
     "solvation": Demo(
         _solvation, frozenset({"quick", "distributed"}),
@@ -62,6 +68,9 @@ DEMOS = {
     "market": Demo(
         _market, frozenset({"seed"}), "Run the same command again: it asks for another price."
     ),
+    "crystal": Demo(
+        _crystal, frozenset({"seed"}), "Run the same command again: it searches anew."
+    ),
 }  # fmt: skip
 """All demos, by name."""
 
@@ -70,7 +79,8 @@ def demo(
     name: Annotated[
         str,
         typer.Argument(
-            help="solvation; cheaters: a policy that games its reward; market: sealed forecasts."
+            help="solvation; cheaters: a policy that games its reward; market: sealed forecasts; "
+            "crystal: atoms in one place."
         ),
     ] = "solvation",
     ledger: Annotated[
@@ -98,7 +108,8 @@ def demo(
 
     `solvation`: 62 outputs climb four tiers. `cheaters`: a small policy is trained twice on a
     reward that can be fooled, alone and audited. `market`: forecasts are sealed before a price is
-    told, and copies come too late; exits with 1 if anything that it claims is not so.
+    told, and copies come too late. `crystal`: a search for stable alloys is paid for atoms in one
+    place, without a gate and with one. The last two exit with 1 if anything they claim is not so.
     """
     found = DEMOS.get(name)
     if found is None:

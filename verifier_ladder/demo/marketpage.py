@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from verifier_ladder.demo.telling import say, say_claims
 from verifier_ladder.private import private_text
 from verifier_ladder.reward import Reward
 from verifier_ladder.text import hide_password
@@ -65,13 +66,9 @@ def clock(at: float) -> str:
 # ---- The terminal
 
 
-def _say(out: Console, text: str, style: str | None = None) -> None:
-    out.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
-
-
 def introduce(out: Console, seconds: float) -> None:
     """Say what is about to happen."""
-    _say(out, (
+    say(out, (
         f"A process tells the price of a share, live. What will it be in {seconds:g} s?\n"
         "Forecasts are sealed before that. Afterwards one who has seen the price sends it as his\n"
         "forecast, and another sends a copy of the best. Rewards go from 0 to 1."
@@ -80,16 +77,16 @@ def introduce(out: Console, seconds: float) -> None:
 
 def tell_sealed(out: Console, made: Market) -> None:
     """Say who was told what at once, and what proves it."""
-    _say(out, "\n1. Sealed, and a reward at once: by what the last price says", "bold")
+    say(out, "\n1. Sealed, and a reward at once: by what the last price says", "bold")
     for row in rows(made):
-        _say(out, f"   {row.name:<18} {row.before:>5}   {row.says}")
-    _say(out, f"   {proof_line(made)}")
-    _say(out, f"\n2. The price at {clock(made.horizon)} UTC is awaited …", "bold")
+        say(out, f"   {row.name:<18} {row.before:>5}   {row.says}")
+    say(out, f"   {proof_line(made)}")
+    say(out, f"\n2. The price at {clock(made.horizon)} UTC is awaited …", "bold")
 
 
 def tell_price(out: Console, price: Price) -> None:
     """Say what came."""
-    _say(out, f"   {price.value:.2f}, told at {clock(price.published)}")
+    say(out, f"   {price.value:.2f}, told at {clock(price.published)}")
 
 
 def proof_line(made: Market) -> str:
@@ -107,21 +104,20 @@ def proof_line(made: Market) -> str:
 
 def sum_up(out: Console, made: Market, page: Path, took: float) -> None:
     """Say what came of it."""
-    _say(out, "\n3. Settled, and what came too late", "bold")
-    _say(out, f"{'came':>35} {'at once':>8} {'off by':>7} {'settled':>8} {'corrected':>10}")
+    say(out, "\n3. Settled, and what came too late", "bold")
+    say(out, f"{'came':>35} {'at once':>8} {'off by':>7} {'settled':>8} {'corrected':>10}")
     for row in rows(made):
-        _say(out, (
+        say(out, (
             f"   {row.name:<18} {row.when:>13} {row.before:>8} {row.off:>7} {row.settled:>8} "
             f"{row.after:>10}  {row.why}"
         ).rstrip())  # fmt: skip
-    _say(out, (
+    say(out, (
         f"   The exchange corrected {made.price.value:.2f} to {made.correction.value:.2f}: "
         "what was settled was superseded."
     ))  # fmt: skip
-    _say(out, "\n4. What this run has shown", "bold")
-    for claim, is_so in made.claims.items():
-        _say(out, f"   {'yes' if is_so else 'NO '}  {claim}", None if is_so else "bold red")
-    _say(out, f"\nThe page: {page}   ({took:.0f} s)")
+    say(out, "\n4. What this run has shown", "bold")
+    say_claims(out, made.claims)
+    say(out, f"\nThe page: {page}   ({took:.0f} s)")
 
 
 # ---- The page

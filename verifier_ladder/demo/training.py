@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -16,6 +14,7 @@ import numpy as np
 from verifier_ladder.candidate import Sample
 from verifier_ladder.demo.cheaters import AUDITED, Bandit, Pool, audited, pool, rewarding, truth
 from verifier_ladder.demo.running import check_packages, make_folder
+from verifier_ladder.demo.telling import bar, quiet, say
 from verifier_ladder.doctor import sandbox_findings
 from verifier_ladder.errors import SandboxError
 from verifier_ladder.run import Run
@@ -37,7 +36,6 @@ LAST = 5
 _TOLD_EVERY = 8
 _DEADLINE = 120.0
 """Seconds that a step may wait for its hidden tests."""
-_BAR = 24
 
 
 class Training(NamedTuple):
@@ -109,8 +107,8 @@ def run_cheaters(
     make_folder(page.parent)
     began, name = monotonic(), uuid4().hex[:6]
     seeds = np.random.SeedSequence(seed)
-    _say(out, _introduction(pool()))
-    with open_ledger(ledger) as store, _quiet():
+    say(out, _introduction(pool()))
+    with open_ledger(ledger) as store, quiet():
         made = [
             train(f"exit-code-{name}", rewarding(), store, seeds, _teller(out, _ALONE)),
             train(f"exit-code-audited-{name}", audited(), store, seeds, _teller(out, _CAUGHT)),
@@ -120,7 +118,7 @@ def run_cheaters(
             lead=_lead(pool(), made),
         )  # fmt: skip
     found = "\n".join(_found(made))
-    _say(out, f"\n{found}\n\nBoth curves: {page}   ({monotonic() - began:.0f} s)")
+    say(out, f"\n{found}\n\nBoth curves: {page}   ({monotonic() - began:.0f} s)")
     return made
 
 
@@ -211,22 +209,6 @@ def _run(name: str, ladder: Ladder) -> Run:
 # ---- Telling
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Leave out of the log what the demo tells itself: alarms, and rewards outside 0 to 1."""
-    log = logging.getLogger("verifier_ladder")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
-def _say(out: Console, text: str, style: str | None = None) -> None:
-    out.print(text, highlight=False, markup=False, soft_wrap=True, style=style)
-
-
 def _introduction(programs: Pool) -> str:
     return (
         f"{len(programs.tasks)} functions to write. A small policy picks each answer among "
@@ -238,27 +220,15 @@ def _introduction(programs: Pool) -> str:
 
 def _teller(out: Console, title: str) -> Callable[[StepMeans, Sequence[Alarm]], None]:
     """Tell every eighth step, and every alarm at once."""
-    _say(out, f"\n{title}", "bold")
+    say(out, f"\n{title}", "bold")
 
     def tell(step: StepMeans, alarms: Sequence[Alarm]) -> None:
         if alarms or step.step % _TOLD_EVERY == 0 or step.step == STEPS - 1:
-            _say(out, f"   step {step.step:2}   told {_bar(step.told)}   true {_bar(step.shadow)}")
+            say(out, f"   step {step.step:2}   told {bar(step.told)}   true {bar(step.shadow)}")
         for alarm in alarms:
-            _say(out, f"   ALARM at step {alarm.last.step}: {alarm.text}", "bold red")
+            say(out, f"   ALARM at step {alarm.last.step}: {alarm.text}", "bold red")
 
     return tell
-
-
-def _bar(value: float | None) -> str:
-    """A share as a number and a bar.
-
-    Example:
-        >>> _bar(0.5)
-        ' 0.50 ████████████            '
-    """
-    if value is None:
-        return f"    – {' ' * _BAR}"
-    return f"{value:5.2f} {'█' * round(_BAR * min(max(value, 0.0), 1.0)):{_BAR}}"
 
 
 def _lead(programs: Pool, made: Sequence[Training]) -> str:

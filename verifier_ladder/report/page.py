@@ -101,14 +101,20 @@ def render_report(
         ConfigError: If the ledger has no such campaign, or Jinja2 is not installed.
     """
     _jinja2()
+    from verifier_ladder.report.crystals import draw_crystals
     from verifier_ladder.report.drawings import draw
 
     summary = summarise(ledger, campaign, best=MOST_ROWS)
     stories = _stories(ledger, summary)
     shown = [*summary.best, *(s.candidate for s in summary.suspicious)]
     molecules = [c.content for c in shown if c.kind == "molecule"]
+    crystals = draw_crystals(c.content for c in shown if c.kind == "crystal")
+    drawings = draw(molecules) | {text: drawn.drawing for text, drawn in crystals.items()}
     curves = [StepCurves(ledger, name) for name in _known(ledger, [campaign, *beside])]
-    return _render(summary, stories, draw(molecules), curves, title=title, lead=lead)
+    return _render(
+        summary, stories, drawings, curves, title=title, lead=lead,
+        names={text: drawn.name for text, drawn in crystals.items()},
+    )  # fmt: skip
 
 
 def _known(ledger: Ledger, names: Sequence[str]) -> list[str]:
@@ -151,6 +157,7 @@ def _render(
     *,
     title: str,
     lead: str,
+    names: Mapping[str, str],
 ) -> str:
     from verifier_ladder import __version__
     from verifier_ladder.report import charts
@@ -163,7 +170,7 @@ def _render(
         everything=amounts.resources_text(summary.everything),
         order=terminal.order_text(summary) if summary.tiers else "",
         number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
-        Tier=Tier, version=__version__, title=title,
+        Tier=Tier, version=__version__, title=title, names=names,
         leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary)],
         steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
         agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
