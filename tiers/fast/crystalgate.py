@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.crystal import ATOMS, CrystalCanonicaliser, crystal_of
-from verifier_ladder.tiers.fast.crystalfile import MOST_ATOMS, Crystal
+from verifier_ladder.tiers.fast.crystalfile import MOST_ATOMS, Array, Crystal
 from verifier_ladder.tiers.fast.crystalfile import elements as known_elements
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
@@ -27,6 +29,9 @@ VOLUME = (4.0, 130.0)
 DENSITY = (0.05, 25.0)
 """g/cm³: osmium has 22.6."""
 _LARGEST_RATIO = 1.5
+_AROUND = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+_AT_ONCE = 20_000
+"""Pairs whose distances are held in memory: some 25 MiB at most."""
 _GRAMS = 1.66053907
 """Of one dalton in an Å³, in g/cm³."""
 Window = Annotated[list[float], Field(min_length=2, max_length=2)]
@@ -121,11 +126,10 @@ def nearest(crystal: Crystal, ratio: float) -> tuple[str, str, float] | None:
     """The closest two atoms below so many times the sum of their covalent radii, in Å.
 
     An atom may be too close to its own image. A cell with a vector so short is known without
-    looking at its images, of which there might be many.
+    looking at its images.
     """
     from ase.data import covalent_radii
     from ase.geometry import minkowski_reduce
-    from ase.neighborlist import neighbor_list
 
     radii = ratio * covalent_radii[crystal.numbers]
     cell = np.array(minkowski_reduce(crystal.lattice)[0])
@@ -133,14 +137,39 @@ def nearest(crystal: Crystal, ratio: float) -> tuple[str, str, float] | None:
     small = int(radii.argmin())
     if shortest < 2 * radii[small]:
         return crystal.symbols[small], "its own image", shortest
-    atoms = as_atoms(crystal)
-    atoms.set_cell(cell)
-    first, second, away = neighbor_list("ijd", atoms, list(radii))
-    if not len(away):
-        return None
-    worst = int(np.argmin(away / (radii[first] + radii[second])))
-    one, other = (crystal.symbols[place[worst]] for place in (first, second))
-    return one, other, float(away[worst])
+    places = crystal.places @ crystal.lattice @ np.linalg.inv(cell)
+    found = (math.inf, "", "", 0.0)
+    for first, second in _pairs(len(radii)):
+        limits = radii[first] + radii[second]
+        away = _away(places[second] - places[first], cell, shortest - limits)
+        away[first == second] = shortest
+        shares = away / limits
+        worst = int(shares.argmin())
+        one, other = (crystal.symbols[place[worst]] for place in (first, second))
+        found = min(found, (float(shares[worst]), one, other, float(away[worst])))
+    share, one, other, distance = found
+    return (one, other, distance) if share < 1 else None
+
+
+def _pairs(atoms: int) -> Iterator[tuple[Array, Array]]:
+    """All pairs of atoms and each atom with itself, some thousands at a time."""
+    first, second = np.triu_indices(atoms)
+    for start in range(0, len(first), _AT_ONCE):
+        yield first[start : start + _AT_ONCE], second[start : start + _AT_ONCE]
+
+
+def _away(steps: Array, cell: Array, safe: Array) -> Array:
+    """How far away the nearest images are of where steps lead, in parts of a reduced cell.
+
+    Of a step that is wrapped, that is the image in one of the cells around. Where it is no longer
+    than is safe, all other images are too far away to be too close.
+    """
+    wrapped = steps - np.rint(steps)
+    away: Array = np.linalg.norm(wrapped @ cell, axis=1)
+    unsafe = np.nonzero(away > safe)[0]
+    images = (wrapped[unsafe, None] + _AROUND) @ cell
+    away[unsafe] = np.linalg.norm(images, axis=2).min(axis=1)
+    return away
 
 
 def as_atoms(crystal: Crystal) -> Any:
