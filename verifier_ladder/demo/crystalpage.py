@@ -116,8 +116,8 @@ def at_rest(reward: Reward | None) -> str:
 def found(made: Pair) -> str:
     """What the force field says of the best crystal without the gate, and what it leaves out."""
     return (
-        f"Of the first, the force field says {made.found.field:,.0f} eV an atom, below the metals "
-        f"side by side; its cores repel each other with {made.found.cores:+,.0f} eV an atom."
+        f"Compared with the metals side by side, the force field gives the first "
+        f"{made.found.field:+,.0f} eV an atom; its cores add {made.found.cores:+,.0f}."
     )
 
 
@@ -290,7 +290,7 @@ def _pair(
 
 _LEAST, _MOST, _POINTS = 0.2, 3.2, 61
 _LOW, _HIGH = -120.0, 80.0
-"""eV an atom; what lies higher is cut off."""
+"""eV an atom; what lies outside is cut off."""
 
 
 def pair_energies() -> list[tuple[float, Energies]]:
@@ -313,7 +313,7 @@ def _chart() -> Markup:
     )
     least = DISTANCE * sum(map(_radius, ELEMENTS))
     top, bottom = frame.y(frame.ys[-1]), frame.y(frame.ys[0])
-    field = [(x, found.field) for x, found in said]
+    field = [(x, found.field) for x, found in said if found.field >= frame.ys[0]]
     whole = [(x, sum(found)) for x, found in said if sum(found) <= frame.ys[-1]]
     marks = [
         Markup('<line class="alarm" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>').format(

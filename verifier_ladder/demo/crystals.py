@@ -91,7 +91,7 @@ class Proposal:
 
 
 class Search:
-    """An evolutionary search: a quarter of a generation lives on and has children.
+    """An evolutionary search: the best of a generation live on and have children.
 
     It knows nothing of physics, only what it was told each crystal earns. A child is strained,
     shaken, or has an atom moved to within 3 Å of another one.
@@ -104,6 +104,8 @@ class Search:
         True
     """
 
+    BEST = GROUP // 8
+    """Crystals of a generation that live on."""
     FRESH = 4
     """Crystals of a generation that descend from none: what is known of alloys, and shaken."""
     MOVES = (0.4, 0.45, 0.15)
@@ -125,12 +127,12 @@ class Search:
             if reward is not None
         ]
         ranked = sorted(known, key=lambda pair: -pair[0])
-        best = [crystal for _, crystal in ranked[: GROUP // 4]] or self.crystals
+        best = [crystal for _, crystal in ranked[: self.BEST]] or self.crystals[: self.BEST]
         born = GROUP - len(best) - self.FRESH
         self.crystals = [
-            *best[:GROUP],
+            *best,
             *(self._child(best[self._random.integers(len(best))]) for _ in range(born)),
-            *(self._fresh() for _ in range(min(self.FRESH, GROUP - len(best)))),
+            *(self._fresh() for _ in range(self.FRESH)),
         ]
 
     def _fresh(self) -> Proposal:
@@ -215,8 +217,9 @@ def energies(atoms: Any) -> Energies:
 class ForceField(SingleVerifier):
     """The energy by effective medium theory, and nothing that asks whether it means something.
 
-    So it is written in two lines with ASE. `ase-energy` of this package keeps the gate's bounds
-    and a window of energies, whatever stands before it.
+    So it is written in two lines with ASE, and cut off where rewards have long ended.
+    `ase-energy` of this package keeps the gate's bounds, whatever stands before it, and rejects
+    what lies outside that window.
     """
 
     name = "emt"
@@ -243,7 +246,9 @@ class ForceField(SingleVerifier):
         """Ask the force field."""
         atoms = as_atoms(crystal_of(candidate.content))
         atoms.calc = Emt().calculator()
-        return Verdict.accept(round(atoms.get_potential_energy() / len(atoms), 6), unit=_UNIT)
+        value = round(atoms.get_potential_energy() / len(atoms), 6)
+        cut = float(np.clip(value, *Emt.window))
+        return Verdict.accept(cut, unit=_UNIT, evidence={"energy, eV an atom": value})
 
 
 class CoreRepulsion(ForceField):
