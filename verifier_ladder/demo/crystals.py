@@ -28,7 +28,7 @@ from verifier_ladder.verdict import Verdict
 
 ELEMENTS = ("Al", "Pt")
 """Of the seven metals of effective medium theory the pair that it draws together at 0.3 Å."""
-GROUP = 48
+GROUP = 96
 """Crystals of a generation."""
 AUDITED = 0.1
 """Share of samples whose cores are looked at, drawn at random."""
@@ -104,7 +104,7 @@ class Search:
         True
     """
 
-    BEST = GROUP // 8
+    BEST = 8
     """Crystals of a generation that live on."""
     FRESH = 4
     """Crystals of a generation that descend from none: what is known of alloys, and shaken."""
