@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from verifier_ladder.scheduler.drift import Alarm
 
 LEDGER = Path("demo-output") / "crystal.db"
-STEPS = 20
+STEPS = 14
 LAST = 5
 """Generations at the end that are averaged."""
 SHOWN = 0.3
