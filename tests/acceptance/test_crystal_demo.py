@@ -25,10 +25,11 @@ def shown(folder: Path, seed: int) -> tuple[Pair, str, str]:
 def test_a_force_field_pays_atoms_in_one_place_and_the_gate_keeps_them_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four small generations, most of whose children have an atom moved; half are audited."""
-    monkeypatch.setattr(crystalsearch, "STEPS", 4)
+    """Three small generations, whose children mostly have an atom moved close to another one."""
+    monkeypatch.setattr(crystalsearch, "STEPS", 3)
     monkeypatch.setattr(crystals, "AUDITED", 0.5)
     monkeypatch.setattr(crystals.Search, "MOVES", (0.1, 0.2, 0.7))
+    monkeypatch.setattr(crystals.Search, "REACH", 0.5)
     for module in (crystals, crystalsearch):
         monkeypatch.setattr(module, "GROUP", 24)
 

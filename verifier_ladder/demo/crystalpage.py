@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.demo.crystals import (
     AUDITED,
-    DISTANCE,
     ELEMENTS,
     GROUP,
     REWARD,
@@ -25,7 +24,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.summary.amounts import duration
 from verifier_ladder.summary.steps import StepMeans
 from verifier_ladder.text import hide_password
-from verifier_ladder.tiers.fast.crystalgate import CrystalGate
+from verifier_ladder.tiers.fast.crystalgate import DISTANCE, CrystalGate
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -209,7 +209,8 @@ def energies(atoms: Any) -> Energies:
 
     atoms.calc = Emt().calculator()
     pairs = zip(*neighbor_list("ijd", atoms, _GONE), strict=True)
-    cores = sum(core_repulsion(*atoms.numbers[[one, other]], away) for one, other, away in pairs)
+    numbers = atoms.numbers.tolist()
+    cores = sum(core_repulsion(numbers[one], numbers[other], away) for one, other, away in pairs)
     # Each pair was found from both of its ends.
     return Energies(atoms.get_potential_energy() / len(atoms), 0.5 * float(cores) / len(atoms))
 
