@@ -84,14 +84,3 @@ def test_the_command_fails_where_a_claim_does(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(crystalsearch, "run_crystal", broken)
     assert Exit.FAILED == CliRunner().invoke(app, ["demo", "crystal"]).exit_code
-
-
-def test_a_package_that_is_missing_is_told_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(crystalsearch, "_NEEDED", ("ase", "no_such_package"))
-    done = CliRunner().invoke(app, ["demo", "crystal", "--ledger", str(tmp_path / "ledger.db")])
-
-    assert Exit.USAGE == done.exit_code
-    assert "needs no_such_package: pip install '.[materials,report]'" in done.output
-    assert not list(tmp_path.iterdir())

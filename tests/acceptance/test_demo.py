@@ -81,9 +81,12 @@ def test_missing_packages_are_named_with_the_command(monkeypatch: pytest.MonkeyP
         run_demo()
 
 
-@pytest.mark.parametrize("name", ["cheaters", "market"])
+@pytest.mark.parametrize(
+    ("name", "extras"),
+    [("cheaters", "report"), ("crystal", "materials,report"), ("market", "report")],
+)
 def test_a_demo_without_what_writes_its_report_does_not_begin(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, extras: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     folder = tmp_path / "demo"
@@ -91,7 +94,7 @@ def test_a_demo_without_what_writes_its_report_does_not_begin(
     done = CliRunner().invoke(app, ["demo", name, "--ledger", str(folder / "ledger.db")])
 
     assert done.exit_code == 2
-    assert "needs jinja2: pip install '.[report]'" in " ".join(done.stderr.split())
+    assert f"needs jinja2: pip install '.[{extras}]'" in " ".join(done.stderr.split())
     assert not folder.exists()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -28,9 +27,8 @@ from verifier_ladder.demo.crystals import (
     truth,
     ungated,
 )
-from verifier_ladder.demo.running import make_folder
+from verifier_ladder.demo.running import check_packages, make_folder
 from verifier_ladder.demo.telling import quiet
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
@@ -54,7 +52,6 @@ SHOWN = 0.3
 _DEADLINE = 120.0
 """Seconds that a generation may wait for its audits."""
 _CLOSE = 0.02
-_NEEDED = ("ase", "spglib", "jinja2")
 Tell = Callable[["Generation", Sequence["Alarm"]], None]
 
 
@@ -202,7 +199,7 @@ def run_crystal(
     from verifier_ladder.demo import crystalpage
     from verifier_ladder.ledger import open_ledger
 
-    _check()
+    check_packages(["ase", "spglib", "jinja2"], "materials,report")
     out, began, name = console or Console(), monotonic(), uuid4().hex[:6]
     page = Path(report) if report else Path(ledger).with_name("crystal.html")
     make_folder(page.parent)
@@ -216,14 +213,6 @@ def run_crystal(
     crystalpage.write(made, page, str(ledger))
     crystalpage.sum_up(out, made, page, monotonic() - began)
     return made
-
-
-def _check() -> None:
-    if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise ConfigError(
-            f"the demo of a crystal needs {', '.join(missing)}: "
-            "pip install '.[materials,report]' in a clone"
-        )
 
 
 # ---- The search
