@@ -135,7 +135,7 @@ def test_the_closest_atoms_are_those_of_a_list_of_all_neighbours(seed: int) -> N
     """Skew and flat cells, of a few atoms and of some dozens, at bounds of all sizes."""
     draw = np.random.default_rng(seed)
     found = 0
-    for _ in range(8):
+    for _ in range(8 if seed == 0 else 24):
         lattice = draw.normal(0, 1, (3, 3)) * draw.uniform(2, 7, (3, 1))
         lattice[0] *= np.sign(det(lattice))
         atoms = int(draw.integers(1, 30 if seed == 0 else 6))
