@@ -91,7 +91,7 @@ class JsonLines:
                 list(command), cwd=folder, env=environment, bufsize=0, pass_fds=descriptors,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 process_group=0,
-                preexec_fn=_die_with_parent if _PRCTL else None,  # noqa: PLW1509 - one thread
+                preexec_fn=die_with_parent if _PRCTL else None,  # noqa: PLW1509 - one thread
             )  # fmt: skip
         except OSError as error:
             raise ToolError(
@@ -303,5 +303,7 @@ def _open(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def _die_with_parent() -> None:
-    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends, where it can."""
+    if _PRCTL:
+        _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)

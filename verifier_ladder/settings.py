@@ -96,6 +96,11 @@ class Settings(BaseModel):
         default=None,
         description="Of the sandbox remote: the token or key that the service asks for.",
     )
+    predictors: Path | None = Field(
+        default=None,
+        description="TOML file that names the programs of this machine which predict structures "
+        "of proteins, a section for each; there are none if unset.",
+    )
     gpu_memory: str = Field(
         default="",
         description="Memory of each GPU of this machine that services may take, such as "

@@ -35,6 +35,8 @@ AS_EXPRESSION = {
     "Apache 2.0 License": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
+    # biotraj: LGPLv2+. Of the later versions that it offers, 2.1 is one.
+    "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.1-or-later",
     "ISC License (ISCL)": "ISC",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",

@@ -84,6 +84,14 @@ def export(
     teacher: Annotated[
         list[str] | None, typer.Option("--teacher", help="Model to teach; may be repeated.")
     ] = None,
+    without_terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without-terms",
+            metavar="NAME",
+            help="Leave out samples whose verdicts come under these terms; may be repeated.",
+        ),
+    ] = None,
     evaluation: options.OfEvaluation = False,
     form: Annotated[Form, typer.Option("--form", help="Form of the files.")] = Form.PARQUET,
     as_json: options.AsJson = False,
@@ -98,7 +106,7 @@ def export(
 
     selection = Selection(
         pass_at=pass_at, best=best, sure=sure, margin=margin, pairs=pairs, tier=tier,
-        teachers=tuple(teacher or ()),
+        teachers=tuple(teacher or ()), without_terms=tuple(without_terms or ()),
     )  # fmt: skip
     with ledger_to_read(ledger) as store:
         made = training_set(

@@ -152,11 +152,20 @@ class Examples:
             return f"a tier failed at {sample.reward.failed_at}"
         if doubt := self.record.doubt(sample):
             return f"rests on {doubt}, which is being gamed"
+        if under := self._terms(sample):
+            return f"under the terms {under}"
         wanted = self.selection.tier
         reached = sample.reward.tier
         if wanted is not None and (reached is None or reached < wanted):  # type: ignore[operator]
             return f"not judged by {wanted.label} yet"  # type: ignore[union-attr]
         return ""
+
+    def _terms(self, sample: SampleRecord) -> str:
+        """Terms that are not wanted and that one of its verdicts comes under; "" if none is."""
+        unwanted = self.selection.without_terms
+        said = self.record.verdicts(sample) if unwanted else ()
+        named = [each.verdict.evidence.get("terms") or () for each in said]
+        return next((term for term in unwanted if any(term in each for each in named)), "")
 
     def _path(self, sample: SampleRecord) -> str:
         """How the candidate came about: two trajectories may end in the same words."""

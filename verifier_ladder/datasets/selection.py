@@ -34,6 +34,8 @@ class Selection:
     """Only samples that this tier or a higher one has judged."""
     teachers: Sequence[str] = ()
     """Names of the models that are to teach, for distillation."""
+    without_terms: Sequence[str] = ()
+    """Names of terms: samples whose verdicts come under one of them are left out."""
 
     def __post_init__(self) -> None:
         """Refuse what selects nothing.
@@ -58,4 +60,5 @@ class Selection:
         return {
             "pass_at": self.pass_at, "best": self.best, "sure": self.sure, "margin": self.margin,
             "pairs": self.pairs, "tier": tier, "teachers": list(self.teachers),
+            **({"without_terms": list(self.without_terms)} if self.without_terms else {}),
         }  # fmt: skip

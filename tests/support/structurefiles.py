@@ -1,0 +1,326 @@
+"""What a predictor may leave, sound and not, by name; and a verifier of such files for keys.
+
+The files are synthetic: no predictor was run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from synthetic_folds import LAYOUTS, Fold, folded, packed, written
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.tiers.fast.criteria import Criteria
+from verifier_ladder.tiers.fast.sequence import protein_of
+from verifier_ladder.tiers.simulation.predictors import PROFILES, Output, Request
+from verifier_ladder.tiers.simulation.proteinmodel import geometry
+from verifier_ladder.tiers.simulation.structureprediction import QUANTITIES, SOUND
+from verifier_ladder.tiers.single import SingleVerifier
+from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.verdict import Verdict
+
+Files = dict[str, Any]
+
+
+# ---- Models that nature does not build
+
+
+def mirrored(fold: Fold) -> Fold:
+    """The branch of the third residue on the other side."""
+    n, ca, c = (fold.at(2, name) for name in ("N", "CA", "C"))
+    normal = np.cross(n - ca, c - ca)
+    normal /= np.linalg.norm(normal)
+    moves = {
+        number: (place := np.array(atom.place)) - 2 * ((place - ca) @ normal) * normal
+        for number, atom in enumerate(fold.atoms)
+        if (atom.chain, atom.residue) == (0, 2) and atom.name not in ("N", "CA", "C", "O")
+    }
+    return fold.moved(moves)
+
+
+def flattened(fold: Fold) -> Fold:
+    """CB of the third residue in the plane of its backbone."""
+    n, ca, c = (fold.at(2, name) for name in ("N", "CA", "C"))
+    along = 2 * ca - (n + c) / 2 - ca
+    return fold.moved({fold.number(2, "CB"): ca + 1.53 * along / np.linalg.norm(along)})
+
+
+def clashing(fold: Fold) -> Fold:
+    """The last atom of the first residue on the oxygen of the tenth."""
+    name = [atom.name for atom in fold.atoms if (atom.chain, atom.residue) == (0, 0)][-1]
+    return fold.moved({fold.number(0, name): fold.at(9, "O") + 0.9})
+
+
+def touching(fold: Fold) -> Fold:
+    """The same beside the end of the tenth residue, 2.8 Å away as hydrogen bonds are: no clash."""
+    first, tenth = (
+        [atom.name for atom in fold.atoms if (atom.chain, atom.residue) == (0, residue)][-1]
+        for residue in (0, 9)
+    )
+    along = fold.at(9, "CB") - fold.at(9, "CA")
+    away = 2.8 * along / np.linalg.norm(along)
+    return fold.moved({fold.number(0, first): fold.at(9, tenth) + away})
+
+
+def broken(fold: Fold, by: float = 3.0) -> Fold:
+    """All from the sixth residue on moved along the bond that binds it."""
+    along = fold.at(5, "N") - fold.at(4, "C")
+    shift = by * along / np.linalg.norm(along)
+    return fold.moved({
+        n: np.array(atom.place) + shift
+        for n, atom in enumerate(fold.atoms) if atom.chain == 0 and atom.residue >= 5
+    })  # fmt: skip
+
+
+def stretched(fold: Fold, by: float = 0.2) -> Fold:
+    """Each oxygen of the backbone farther away."""
+    moves = {}
+    for number, atom in enumerate(fold.atoms):
+        if atom.name == "O":
+            carbon = fold.at(atom.residue, "C", atom.chain)
+            along = np.array(atom.place) - carbon
+            moves[number] = np.array(atom.place) + by * along / np.linalg.norm(along)
+    return fold.moved(moves)
+
+
+def doubtful(fold: Fold) -> Fold:
+    """A confidence of 40 throughout."""
+    return replace(fold, plddt=(40.0,) * len(fold.plddt))
+
+
+FOLDS: Mapping[str, Callable[[Fold], Fold]] = {
+    "mirrored": mirrored, "flattened": flattened, "clashing": clashing, "touching": touching,
+    "broken": broken, "nearly broken": lambda fold: broken(fold, 0.6), "stretched": stretched,
+    "hardly stretched": lambda fold: stretched(fold, 0.05), "doubtful": doubtful,
+    "twisted": lambda fold: folded(fold.chains, omega=140.0),
+    "hardly twisted": lambda fold: folded(fold.chains, omega=160.0),
+    "cis": lambda fold: folded(fold.chains, omega=0.0),
+    "iptm 0": lambda fold: replace(fold, iptm=0.0),
+}  # fmt: skip
+"""Edits of a model."""
+
+
+# ---- Files that are broken, not whole, or inconsistent
+
+
+def ending(files: Files, end: str) -> str:
+    """The path of the file that a profile reads, by how it ends; the shortest of several."""
+    return min((name for name in files if name.endswith(end)), key=len)
+
+
+def _model(files: Files) -> str:
+    return ending(files, ".cif" if any(name.endswith(".cif") for name in files) else ".pdb")
+
+
+def _confidences(files: Files) -> str:
+    if any("summary" in name for name in files):
+        return ending(files, "_summary_confidences.json")
+    return next(name for name in files if "confidence_" in name or "scores" in name)
+
+
+def model_edit(change: Callable[[list[str]], list[str]]) -> Callable[[Files], None]:
+    """An edit of the lines of a model's file."""
+
+    def edit(files: Files) -> None:
+        name = _model(files)
+        files[name] = "\n".join(change(files[name].split("\n")))
+
+    return edit
+
+
+def json_edit(change: Callable[[Any], Any]) -> Callable[[Files], None]:
+    """An edit of the file that holds pTM."""
+
+    def edit(files: Files) -> None:
+        name = _confidences(files)
+        files[name] = json.dumps(change(json.loads(files[name])))
+
+    return edit
+
+
+def _atoms(lines: list[str]) -> list[int]:
+    return [n for n, line in enumerate(lines) if line.startswith("ATOM")]
+
+
+def _without(count: int) -> Callable[[list[str]], list[str]]:
+    """Lines without the last atoms."""
+
+    def change(lines: list[str]) -> list[str]:
+        gone = set(_atoms(lines)[-count:])
+        return [line for n, line in enumerate(lines) if n not in gone]
+
+    return change
+
+
+def _again(lines: list[str]) -> list[str]:
+    place = _atoms(lines)[4]
+    return [*lines[: place + 1], lines[place], *lines[place + 1 :]]
+
+
+def _renamed(old: str, new: str) -> Callable[[list[str]], list[str]]:
+    return lambda lines: [line.replace(old, new) for line in lines]
+
+
+def _coordinate(text: str) -> Callable[[list[str]], list[str]]:
+    """The first coordinate of an atom is another text of as many signs."""
+
+    def change(lines: list[str]) -> list[str]:
+        place = _atoms(lines)[7]
+        line = lines[place]
+        if len(line) > 60 and line[26:30].isspace():  # PDB has columns.
+            lines[place] = line[:30] + text.rjust(8) + line[38:]
+        else:
+            words = line.split(" ")
+            words[10] = text
+            lines[place] = " ".join(words)
+        return lines
+
+    return change
+
+
+def _set(**changes: Any) -> Callable[[Any], Any]:
+    return lambda said: {**said, **changes}
+
+
+def _lacking(name: str) -> Callable[[Any], Any]:
+    return lambda said: {key: value for key, value in said.items() if key != name}
+
+
+def plddt_edit(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Any:
+    """An edit of pLDDT, wherever it stands."""
+
+    def edit(files: Files) -> None:
+        packs = [name for name in files if "plddt_" in name]
+        if packs:
+            values = np.load(BytesIO(files[packs[0]]))["plddt"]
+            files[packs[0]] = packed(plddt=change(values))
+            return
+        own = any("summary" in name for name in files)
+        name = ending(files, "fold_confidences.json") if own else _confidences(files)
+        said = json.loads(files[name])
+        key = "atom_plddts" if own else "plddt"
+        said[key] = change(np.array(said[key])).tolist()
+        files[name] = json.dumps(said)
+
+    return edit
+
+
+def _put(name: Callable[[Files], str], content: Any) -> Callable[[Files], None]:
+    return lambda files: files.update({name(files): content})
+
+
+def _gone(name: Callable[[Files], str]) -> Callable[[Files], None]:
+    return lambda files: files.pop(name(files)) and None
+
+
+def _halved(name: Callable[[Files], str]) -> Callable[[Files], None]:
+    return lambda files: files.update(
+        {name(files): files[name(files)][: len(files[name(files)]) // 2]}
+    )
+
+
+def _packed(files: Files) -> None:
+    name = _model(files)
+    files[f"{name}.zst"] = files.pop(name)
+
+
+def _other_rank(files: Files) -> None:
+    for name in [name for name in files if name.endswith(".json") and "scores" in name]:
+        files[name.replace("model_3", "model_4")] = files.pop(name)
+
+
+EDITS: Mapping[str, Callable[[Files], None]] = {
+    "nothing left": lambda files: files.clear(),
+    "no model": _gone(_model), "an empty model": _put(_model, ""),
+    "half a model": _halved(_model), "words for a model": _put(_model, "Traceback: out of memory"),
+    "a compressed model": _packed, "a model of zeros": _put(_model, b"\0" * 1000),
+    "no confidences": _gone(_confidences), "empty confidences": _put(_confidences, ""),
+    "half of the confidences": _halved(_confidences),
+    "a list for confidences": _put(_confidences, "[]"),
+    "scores of another rank": _other_rank,
+    "a residue less": model_edit(_without(6)), "an atom less": model_edit(_without(1)),
+    "an atom twice": model_edit(_again),
+    "another residue": model_edit(_renamed("ALA", "GLY")),
+    "no amino acid": model_edit(_renamed("ALA", "HOH")),
+    "an atom of another name": model_edit(_renamed(" CB ", " CX ")),
+    "no number for a place": model_edit(_coordinate("nan")),
+    "a place far away": model_edit(_coordinate("99999.9")),
+    "all atoms in one place": model_edit(
+        lambda lines: [
+            line[:30] + "   0.000   0.000   0.000" + line[54:]
+            if line.startswith("ATOM") and line[26:30].isspace()
+            else " ".join([*line.split(" ")[:10], "0", "0", "0", *line.split(" ")[13:]])
+            if line.startswith("ATOM") else line
+            for line in lines
+        ]
+    ),
+    "no ptm": json_edit(_lacking("ptm")), "ptm of another scale": json_edit(_set(ptm=78.0)),
+    "a text for ptm": json_edit(_set(ptm="0.8")), "true for ptm": json_edit(_set(ptm=True)),
+    "iptm of another scale": json_edit(_set(iptm=12.0)),
+    "plddt of another scale": plddt_edit(
+        lambda values: values * 100 if values.max() <= 1 else values / 100
+    ),
+    "plddt of fewer residues": plddt_edit(lambda values: values[:-1]),
+    "plddt below 0": plddt_edit(lambda values: values - 2 * values.max()),
+}  # fmt: skip
+"""Edits of files."""
+
+
+@cache
+def usual(chains: tuple[str, ...]) -> Fold:
+    """The model that is edited."""
+    return folded(chains)
+
+
+def files_of(chains: tuple[str, ...], task: Mapping[str, Any]) -> tuple[str, Files]:
+    """The layout that a task names, and its files."""
+    layout, fold = task.get("layout", "boltz"), usual(chains)
+    for name in task.get("fold", ()):
+        fold = FOLDS[name](fold)
+    files = dict(LAYOUTS[layout](fold, **task.get("options", {})))
+    for name in task.get("edits", ()):
+        EDITS[name](files)
+    return layout, files
+
+
+@contextmanager
+def left(files: Files) -> Iterator[Output]:
+    """The files in a folder, as a program has left them."""
+    with TemporaryDirectory() as place:
+        written(Path(place), files)
+        yield Output(Path(place))
+
+
+class StructureFiles(SingleVerifier):
+    """Judges a protein by files whose edits the task names, as `structure-prediction` would."""
+
+    name = "structure-files"
+    version = "1"
+    kind = "protein"
+    capabilities = ("reasoning",)
+    domain = "biology"
+    task_fields = None
+
+    def examine(self, candidate: Candidate) -> Verdict:
+        """Write the files, read them, and compare."""
+        task = candidate.task or {}
+        if unknown := {*task.get("edits", ())} - EDITS.keys():
+            raise TaskError(f"there is no edit {unknown}")
+        chains = protein_of(candidate.content)
+        layout, files = files_of(chains, task)
+        with left(files) as output:
+            said = PROFILES[layout].read(output, Request(chains))
+        criteria = Criteria(
+            QUANTITIES, SOUND if "criteria" not in task else {}, task.get("score", "criteria")
+        )
+        windows = criteria.of(task)
+        return criteria.verdict(windows, {**said.confidences, **geometry(said.model)})

@@ -1,0 +1,426 @@
+"""Models of proteins: read from a predictor's file within bounds, and measured by themselves.
+
+A file is of the protein that was asked for, whole, or it is of none: each chain, each residue,
+each heavy atom once, with coordinates that are numbers. Otherwise the tool has failed, which says
+nothing of the protein. What is measured here rests on the coordinates alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain as joined
+from itertools import islice, permutations, product
+from math import factorial, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from verifier_ladder.errors import ToolError
+from verifier_ladder.text import printable
+from verifier_ladder.tiers.fast import protein
+
+Floats = np.ndarray[Any, np.dtype[Any]]
+Ints = np.ndarray[Any, np.dtype[Any]]
+Flags = np.ndarray[Any, np.dtype[Any]]
+LARGEST = 64 * 2**20
+"""Bytes of the largest file that is read."""
+_NAMES = {
+    "A": "ALA", "C": "CYS", "D": "ASP", "E": "GLU", "F": "PHE", "G": "GLY", "H": "HIS",
+    "I": "ILE", "K": "LYS", "L": "LEU", "M": "MET", "N": "ASN", "P": "PRO", "Q": "GLN",
+    "R": "ARG", "S": "SER", "T": "THR", "V": "VAL", "W": "TRP", "Y": "TYR",
+}  # fmt: skip
+BACKBONE = ("N", "CA", "C", "O")
+ATOMS: Mapping[str, frozenset[str]] = {
+    letter: frozenset(protein.ATOMS[name]) for letter, name in _NAMES.items()
+}
+"""Heavy atoms of a residue inside a chain; the last one may have `OXT` as well."""
+LETTERS = {name: letter for letter, name in _NAMES.items()}
+"""Of the amino acids, by their names in the PDB."""
+_LAST = "OXT"
+_FARTHEST = 9999.0
+"""Å from the origin: what a PDB file can hold."""
+_CUBE, _CROWD = 3.0, 24
+"""Å, and the most heavy atoms of a cube of that width. Proteins have up to five there."""
+_MOST_ATOMS = 30
+"""Atoms of the largest residue, hydrogens among them, and some more."""
+
+
+class OutputError(ToolError):
+    """What a predictor wrote is broken, not whole, or about something else."""
+
+
+class Model(NamedTuple):
+    """A protein in space, its chains in the order in which they were asked for."""
+
+    chains: tuple[str, ...]
+    backbone: Floats
+    """Å: N, CA, C and O of each residue."""
+    branch: Floats
+    """Å: CB of each residue; not a number for glycine."""
+    atoms: Floats
+    """Å: all heavy atoms."""
+    elements: tuple[str, ...]
+    """Of all heavy atoms."""
+    residues: Ints
+    """The residue that each heavy atom belongs to."""
+    order: Ints
+    """The residues as asked for, by their places in the file."""
+    written: Ints
+    """The residue, by its place in the file, of each atom of the file."""
+
+    @property
+    def size(self) -> int:
+        """Residues of all chains."""
+        return len(self.order)
+
+    @property
+    def chain_of(self) -> Ints:
+        """The chain of each residue."""
+        return np.repeat(np.arange(len(self.chains)), [len(chain) for chain in self.chains])
+
+    @property
+    def bonded(self) -> Ints:
+        """Residues that another of the same chain follows."""
+        chain = self.chain_of
+        return np.flatnonzero(chain[:-1] == chain[1:])
+
+
+# ---- Reading
+
+
+def gemmi() -> Any:
+    """The library that reads files of structures.
+
+    Raises:
+        ToolError: If it is not installed.
+    """
+    try:
+        import gemmi as library
+    except ImportError as error:
+        raise ToolError(
+            f"models are read by gemmi ({error}); pip install '.[structures]' in a clone"
+        ) from error
+    return library
+
+
+def read_model(data: bytes, form: str, chains: Sequence[str]) -> Model:
+    """Read the model of a protein.
+
+    Args:
+        data: The file.
+        form: `cif` or `pdb`.
+        chains: The chains that were asked for.
+
+    Raises:
+        OutputError: If the file is not a whole model of them.
+        ToolError: If gemmi is not installed.
+    """
+    most = _MOST_ATOMS * sum(map(len, chains))
+    rows = data.count(b"\nATOM") + data.count(b"\nHETATM") + data.startswith((b"ATOM", b"HETATM"))
+    if len(data) > LARGEST or rows > most:
+        raise OutputError(
+            f"the model has {rows} atoms and {len(data)} bytes, more than the protein could have"
+        )
+    if b"\0" in data or not data.isascii():
+        raise OutputError("the model is not plain text")
+    found = [_residues(chain, most) for chain in _parsed(data, form)]
+    return _arranged(found, tuple(chains))
+
+
+def _parsed(data: bytes, form: str) -> list[Any]:
+    """The chains of the only model of a file, as gemmi has them."""
+    library = gemmi()
+    try:
+        if form == "pdb":
+            structure = library.read_pdb_string(data)
+        else:
+            structure = library.make_structure_from_block(
+                library.cif.read_string(data).sole_block()
+            )
+        models = list(islice(structure, 2))
+        chains = list(models[0]) if models else []
+    except Exception as error:  # Whatever it raises, this is no file of that form.
+        raise OutputError(f"the model can't be read: {printable(error, 200)}") from error
+    if len(models) != 1 or not chains:
+        raise OutputError(f"the file holds {'two models' if len(models) > 1 else 'no model'}")
+    return chains
+
+
+class _Residue(NamedTuple):
+    letter: str
+    places: Mapping[str, tuple[float, float, float]]
+    """Of its heavy atoms, by name."""
+    written: int
+    """Its atoms in the file."""
+
+
+def _residues(chain: Any, most: int) -> list[_Residue]:
+    """The residues of a chain.
+
+    Raises:
+        OutputError: If one is no amino acid, or has an atom twice, one too few or one too many.
+    """
+    found: list[_Residue] = []
+    for residue in islice(chain, most + 1):
+        name = f"{printable(chain.name, 8)} {printable(residue.seqid, 12)}"
+        letter = LETTERS.get(residue.name)
+        if letter is None:
+            raise OutputError(f"residue {name} is {printable(residue.name, 12)}, no amino acid")
+        atoms = [atom for atom in residue if not atom.is_hydrogen()]
+        places = {atom.name: (atom.pos.x, atom.pos.y, atom.pos.z) for atom in atoms}
+        if len(places) != len(atoms):
+            raise OutputError(f"residue {name} ({residue.name}) has an atom twice")
+        if lacking := ATOMS[letter] - places.keys():
+            raise OutputError(
+                f"residue {name} ({residue.name}) lacks {', '.join(sorted(lacking))}"
+            )
+        if strange := places.keys() - ATOMS[letter] - {_LAST}:
+            told = printable(", ".join(sorted(strange)), 60)
+            raise OutputError(f"residue {name} ({residue.name}) has {told}")
+        found.append(_Residue(letter, places, len(residue)))
+    return found
+
+
+def _arranged(found: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> Model:
+    """A model whose chains stand in the order in which they were asked for.
+
+    Raises:
+        OutputError: If they are other chains, or coordinates make no sense.
+    """
+    said = ["".join(residue.letter for residue in chain) for chain in found]
+    if Counter(said) != Counter(chains):
+        raise OutputError(_difference(said, chains))
+    starts = np.cumsum([0, *map(len, said)])
+    left = list(range(len(said)))
+    order: list[int] = []
+    for chain in chains:
+        place = next(n for n in left if said[n] == chain)
+        left.remove(place)
+        order += range(starts[place], starts[place + 1])
+    every = [residue for chain in found for residue in chain]
+    mine = [every[n] for n in order]
+    rows = [
+        (n, name[0], place) for n, residue in enumerate(mine)
+        for name, place in residue.places.items()
+    ]  # fmt: skip
+    nowhere = (np.nan,) * 3
+    model = Model(
+        chains,
+        np.array([[residue.places[name] for name in BACKBONE] for residue in mine], float),
+        np.array([residue.places.get("CB", nowhere) for residue in mine], float),
+        np.array([place for _, _, place in rows], float), tuple(name for _, name, _ in rows),
+        np.array([n for n, _, _ in rows], np.int64), np.array(order, np.int64),
+        np.repeat(np.arange(len(every)), [residue.written for residue in every]),
+    )  # fmt: skip
+    _refuse_nonsense(model.atoms)
+    return model
+
+
+def _difference(said: Sequence[str], chains: Sequence[str]) -> str:
+    if len(said) != len(chains):
+        return f"the model has {len(said)} chains; {len(chains)} were asked for"
+    sizes = sorted(map(len, said)), sorted(map(len, chains))
+    if sizes[0] != sizes[1]:
+        return f"the model has chains of {sizes[0]} residues; asked for were {sizes[1]}"
+    return "the model is of another sequence than the one that was asked for"
+
+
+def _refuse_nonsense(atoms: Floats) -> None:
+    """Refuse coordinates that nothing could be measured of.
+
+    Raises:
+        OutputError: If one is no number or far away, or atoms lie on each other.
+    """
+    if not np.isfinite(atoms).all() or np.abs(atoms).max() > _FARTHEST:
+        raise OutputError("the model has coordinates that are no numbers, or far away")
+    cubes = np.floor(atoms / _CUBE).astype(np.int64)
+    crowd = int(np.unique(cubes, axis=0, return_counts=True)[1].max())
+    if crowd > _CROWD:
+        raise OutputError(f"the model has {crowd} atoms in a cube of {_CUBE:g} Å")
+
+
+# ---- Geometry
+
+_BONDS = ((0, 1, 1.459), (1, 2, 1.525), (2, 3, 1.229))
+"""Å: N-CA, CA-C and C-O of a backbone: Engh and Huber 2001."""
+_PEPTIDE = 1.336
+"""Å, from C to the next N."""
+_STRETCHED = 0.1
+"""Å, five standard deviations and more, by which a bond is off."""
+_BROKEN = 2.0
+"""Å from C to the next N, above which they are not bound."""
+_TWISTED = 30.0
+"""Degrees by which a peptide is off its plane."""
+_VOLUME = 1.0
+"""Å³ that the bonds of a carbon span with its handedness; 2.5 of an ideal one."""
+_RADII = {"C": 1.7, "N": 1.55, "O": 1.52, "S": 1.8}
+"""Å: Bondi 1964."""
+_OVERLAP = 0.8
+"""Å by which the spheres of two atoms overlap that clash: more than those of any hydrogen bond."""
+
+
+def geometry(model: Model) -> dict[str, float]:
+    """What the coordinates say by themselves, by the names that criteria have.
+
+    Raises:
+        ToolError: If scipy is not installed.
+    """
+    gaps = _gaps(model)
+    angles = np.abs(_omegas(model)[gaps <= _BROKEN])  # Of what is bound.
+    follows = model.bonded[gaps <= _BROKEN] + 1
+    is_cis = angles < 90  # noqa: PLR2004 - degrees
+    letters = "".join(model.chains)
+    proline = np.array([letters[n] == "P" for n in follows], bool)
+    return {
+        "clashes": round(1000 * len(clashes(model)) / len(model.atoms), 4),
+        "chirality": float(len(mirrored(model))),
+        "bonds": _percent(_stretched(model, gaps)),
+        "breaks": float((gaps > _BROKEN).sum()),
+        "twisted": _percent(np.minimum(angles, 180 - angles) > _TWISTED),
+        "cis": float((is_cis & ~proline).sum()),
+    }
+
+
+def _percent(flags: Flags) -> float:
+    return round(100 * float(flags.mean()), 4) if flags.size else 0.0
+
+
+def _gaps(model: Model) -> Floats:
+    """Å from each C to the N of the residue that follows."""
+    places = model.bonded
+    return _norm(model.backbone[places, 2] - model.backbone[places + 1, 0])
+
+
+def _norm(vectors: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(vectors, axis=-1), float)
+
+
+def _stretched(model: Model, gaps: Floats) -> Flags:
+    """Whether each bond of the backbones has another length than it should; breaks are none."""
+    off = [
+        _norm(model.backbone[:, one] - model.backbone[:, other]) - length
+        for one, other, length in _BONDS
+    ]
+    off.append(gaps[gaps <= _BROKEN] - _PEPTIDE)
+    return np.asarray(np.abs(np.concatenate(off)) > _STRETCHED, bool)
+
+
+def _omegas(model: Model) -> Floats:
+    """Degrees of the dihedral angle about each peptide bond: CA, C, N, CA."""
+    places = model.bonded
+    first, second = model.backbone[places], model.backbone[places + 1]
+    along = second[:, 0] - first[:, 2]
+    before = np.cross(first[:, 2] - first[:, 1], along)
+    after = np.cross(along, second[:, 1] - second[:, 0])
+    sine = (np.cross(before, after) * along).sum(-1)
+    cosine = _norm(along) * (before * after).sum(-1)
+    return np.asarray(np.degrees(np.arctan2(sine, cosine)), float)
+
+
+def mirrored(model: Model) -> list[int]:
+    """Residues whose CA is not the one of an L-amino acid: right-handed or flat."""
+    n, ca, c, _ = (model.backbone[:, place] for place in range(4))
+    volumes = (np.cross(n - ca, c - ca) * (model.branch - ca)).sum(-1)
+    return [int(place) for place in np.flatnonzero(volumes < _VOLUME)]  # None of glycine.
+
+
+def clashes(model: Model) -> list[tuple[int, int]]:
+    """Pairs of heavy atoms that overlap, of residues that are not the same or neighbours.
+
+    Sulphur atoms are left out of it: cysteines are bound to each other.
+
+    Raises:
+        ToolError: If scipy is not installed.
+    """
+    try:
+        from scipy.spatial import cKDTree
+    except ImportError as error:
+        raise ToolError(
+            f"clashes are looked for by scipy ({error}); pip install '.[structures]' in a clone"
+        ) from error
+    radii = np.array([_RADII[element] for element in model.elements])
+    near = cKDTree(model.atoms).query_pairs(
+        2 * max(_RADII.values()) - _OVERLAP, output_type="ndarray"
+    )
+    one, other = near[:, 0], near[:, 1]
+    away = _norm(model.atoms[one] - model.atoms[other])
+    first, second = model.residues[one], model.residues[other]
+    chain, sulphur = model.chain_of, np.array([element == "S" for element in model.elements])
+    apart = (np.abs(first - second) > 1) | (chain[first] != chain[second])
+    close = away < radii[one] + radii[other] - _OVERLAP
+    kept = np.flatnonzero(apart & close & ~(sulphur[one] & sulphur[other]))
+    return [(int(one[n]), int(other[n])) for n in kept]
+
+
+# ---- Agreement
+
+SHORTEST = 21
+"""Residues from which a TM-score says something: below, its unit of length has no meaning."""
+_MOST_ARRANGEMENTS = 24
+
+
+def agreement(one: Model, other: Model) -> dict[str, float]:
+    """How alike two models of the same protein are, by their CA: lDDT and TM-score, from 0 to 1.
+
+    The TM-score is a lower bound: of the superposition of all residues and that without outliers,
+    the better one counts. Chains of one sequence may stand for each other.
+
+    Raises:
+        ToolError: If biotite is not installed.
+    """
+    try:
+        from biotite import structure
+    except ImportError as error:
+        raise ToolError(
+            f"models are compared by biotite ({error}); pip install '.[structures]' in a clone"
+        ) from error
+    fixed = _as_atoms(structure, one, np.arange(one.size))
+    best = {"agreement_lddt": 0.0, "agreement_tm": 0.0}
+    for order in _arrangements(other.chains):
+        moved = _as_atoms(structure, other, order)
+        found = {
+            "agreement_lddt": _lddt(structure, fixed, moved),
+            "agreement_tm": _tm(structure, fixed, moved),
+        }
+        best = {name: max(best[name], value) for name, value in found.items()}
+    return best
+
+
+def _as_atoms(structure: Any, model: Model, order: Ints) -> Any:
+    """CA atoms as biotite has them, in an order of residues."""
+    atoms = structure.AtomArray(model.size)
+    atoms.coord = model.backbone[order, 1].astype(np.float32)
+    atoms.chain_id = model.chain_of.astype(str)
+    atoms.res_id = np.arange(1, model.size + 1)
+    atoms.res_name = np.array([_NAMES[letter] for letter in "".join(model.chains)])
+    atoms.atom_name, atoms.element = np.full(model.size, "CA"), np.full(model.size, "C")
+    return atoms
+
+
+def _arrangements(chains: Sequence[str]) -> Iterator[Ints]:
+    """Orders of residues in which chains of one sequence take each other's places."""
+    alike = [
+        [n for n, other in enumerate(chains) if other == one] for one in dict.fromkeys(chains)
+    ]
+    choices: Iterable[Sequence[Sequence[int]]] = [alike]
+    if prod(factorial(len(each)) for each in alike) <= _MOST_ARRANGEMENTS:
+        choices = product(*[[*permutations(each)] for each in alike])
+    starts = np.cumsum([0, *map(len, chains)])
+    for choice in choices:
+        stands = dict(zip(joined(*alike), joined(*choice), strict=True))
+        parts = [np.arange(starts[stands[n]], starts[stands[n] + 1]) for n in range(len(chains))]
+        yield np.concatenate(parts)
+
+
+def _lddt(structure: Any, one: Any, other: Any) -> float:
+    found = float(structure.lddt(one, other, symmetric=True))
+    return round(found, 4) if np.isfinite(found) else 0.0
+
+
+def _tm(structure: Any, one: Any, other: Any) -> float:
+    every = np.arange(len(one))
+    moved = [structure.superimpose(one, other)[0]]
+    if len(one) >= SHORTEST:
+        moved.append(structure.superimpose_without_outliers(one, other)[0])
+    return round(max(float(structure.tm_score(one, each, every, every)) for each in moved), 4)
