@@ -43,7 +43,7 @@ def reward_fn(
     come to AReaL's `stats_tracker` with each reward, in the scope of the rollout.
 
     **Processes.** AReaL sends it to other processes with every call. There the ledger is opened
-    once; give `ledger` a path, so that all share one.
+    once, and all record one run; give `ledger` a path, so that they share it.
 
     Args:
         verifier: A verifier such as `vl.wrap(…)`, a ladder, a ladder's TOML file, or the name of

@@ -61,8 +61,8 @@ _RESTORING = Lock()
 class Attachment:
     """Scores a learner's samples in a campaign that is opened by the first call.
 
-    **Pickling.** A copy carries the arguments and opens the campaign again where it arrives; all
-    copies that arrive in one process are one.
+    **Pickling.** A copy carries the arguments and the run's name, and opens the campaign again
+    where it arrives; all copies that arrive in one process are one.
 
     **Failures.** What verifiers do never raises. If the ledger or the workers fail, rewards are
     unknown; only the third failure in a row is raised, for then nothing is being learnt.
@@ -156,18 +156,22 @@ class Attachment:
         with self._lock:
             if self._campaign is None:
                 given = self._arguments
-                self._run = self._run or launch_name(self.name)
                 self._campaign = Campaign.open(
                     given["campaign"] or self._campaign_name(),
                     ladder=self.ladder,
                     ledger=given["ledger"],
                     budget=given["budget"],
                     horizon=given["horizon"],
-                    run=self._run,
+                    run=self._named_run(),
                     transcripts=given["transcripts"],
                 )
                 _close_at_exit(self._campaign)
             return self._campaign
+
+    def _named_run(self) -> Run | str:
+        """The run of this attachment and of its copies, named when either is needed first."""
+        self._run = self._run or launch_name(self.name)
+        return self._run
 
     def places(self, step: int, number: int, *, evaluation: bool = False) -> range:
         """Positions for the next samples of a step; a later call in the same step goes on.
@@ -291,7 +295,10 @@ class Attachment:
 
         if self._pickled is None:
             _portable(self._arguments)
-            self._pickled = cloudpickle.dumps(self._arguments)
+            with self._lock:
+                run = self._named_run()
+                self._starts_run = False  # Its copies record the same run.
+            self._pickled = cloudpickle.dumps({**self._arguments, "run": run})
         return _restore, (self._token, self._pickled)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any, Unpack
 
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
 from verifier_ladder.learners.messages import ENDS, group_of, without_ends
@@ -16,11 +16,16 @@ from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
-_LOG = logging.getLogger("verifier_ladder")
 _ADVICE = (
     "OpenRLHF hands on labels and nothing else of a row: make them objects with a split ('train', "
     "'test') beside the answer, or the function with evaluation=False if it only trains"
 )
+
+_UNREAD = Reward(
+    None, failed_at=ConfigError.boundary,
+    reason="the query does not hold its prompt, so nobody knows what was answered; the "
+    "tokenizer must decode prompts to the text that they were made of",
+)  # fmt: skip
 
 
 @takes_options
@@ -92,7 +97,8 @@ def _scored(
     samples = backend.samples(
         [answers[i] for i in read], columns, groups=[group_of(prompts[i]) for i in read]
     )
-    rewards = [Reward(None, reason="the query does not hold its prompt")] * len(answers)
+    rewards = unscored(answers)
+    backend.attachment.unknowns.look((), rewards)
     # OpenRLHF asks for one at a time, from many threads.
     scored = [backend.reward(samples[0])] if len(samples) == 1 else backend.rewards(samples)
     for i, reward in zip(read, scored, strict=True):
@@ -126,7 +132,9 @@ def _each(rewards: Sequence[Reward], number: float) -> Any:
 def answer_of(query: str, prompt: str, ends: Sequence[str]) -> str | None:
     """What follows the prompt; None if the prompt is not there, for then nobody knows."""
     place = query.find(prompt)
-    if place < 0:
-        _LOG.warning("a query does not hold its prompt; its reward is unknown")
-        return None
-    return without_ends(query[place + len(prompt) :], ends)
+    return without_ends(query[place + len(prompt) :], ends) if place >= 0 else None
+
+
+def unscored(answers: Sequence[str | None]) -> list[Reward]:
+    """What is known before any verifier is asked: why what `answer_of` can't find is unknown."""
+    return [Reward(None) if answer is not None else _UNREAD for answer in answers]

@@ -40,7 +40,12 @@ class UnknownLog:
         self._lock = Lock()
 
     def look(self, samples: Sequence[Sample], rewards: Sequence[Reward]) -> None:
-        """Take the rewards of one call."""
+        """Take the rewards of one call.
+
+        Args:
+            samples: What was scored; none where it could not be read.
+            rewards: One for each.
+        """
         unknown = [place for place, reward in enumerate(rewards) if reward.value is None]
         if not unknown:
             return
@@ -62,7 +67,7 @@ class UnknownLog:
                 continue
             self._counts[cause] = after = before + len(places)
             if not before or len(str(before)) < len(str(after)):
-                self._tell(rewards, places, samples[places[0]].step)
+                self._tell(rewards, places, samples[places[0]].step if samples else -1)
 
     def _tell(self, rewards: Sequence[Reward], places: Sequence[int], step: int) -> None:
         """Say what one cause has cost so far, and where it came up."""

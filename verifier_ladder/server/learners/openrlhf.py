@@ -9,7 +9,7 @@ from pydantic import Field
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.learners.messages import ENDS, group_of
-from verifier_ladder.learners.openrlhf import answer_of
+from verifier_ladder.learners.openrlhf import answer_of, unscored
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Items, Json, encoded
@@ -70,7 +70,8 @@ async def _rewards(service: RewardService, body: OpenRlhfCall, caller: str) -> l
         )
         for i in read
     ]  # fmt: skip
-    rewards = [Reward(None, reason="the query does not hold its prompt")] * count
+    rewards = unscored(answers)
+    service.learner.attachment.unknowns.look((), rewards)
     for place, reward in zip(read, await service.rewards(samples, caller), strict=True):
         rewards[place] = reward
     return rewards

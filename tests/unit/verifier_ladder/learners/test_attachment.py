@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,6 +141,23 @@ def test_runs_started_in_one_process_have_names_of_their_own() -> None:
 def test_an_open_ledger_can_not_travel(attach: Attach) -> None:
     with MemoryLedger() as ledger, pytest.raises(vl.ConfigError, match="ledger"):
         pickle.dumps(attach(ledger=ledger))
+
+
+def test_copies_record_one_run_at_places_of_their_own(tmp_path: Path) -> None:
+    """A learner's processes get copies, and nobody has named the run."""
+    check = vl.wrap(words, version="1", isolation="inline")
+    first = Attachment(check, ledger=tmp_path / "l.db")
+    copy = pickle.loads(pickle.dumps(first))  # noqa: S301  # Our own.
+
+    places: list[int] = []
+    for attachment in (copy, first):
+        (place,) = attachment.places(0, 1)
+        attachment.score([vl.Sample(vl.Candidate("text", "a b"), step=0, position=place)])
+        places.append(place)
+    runs = {attachment.campaign.run.name for attachment in (first, copy)}
+    for attachment in (copy, first):
+        attachment.close()
+    assert ([0, 1], 1) == (places, len(runs))
 
 
 @pytest.mark.parametrize("deadline", [0, "soon", -1])

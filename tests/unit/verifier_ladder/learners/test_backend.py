@@ -133,7 +133,7 @@ def score_and_leave(data: bytes) -> None:
 
 def test_a_child_process_that_has_scored_ends_by_itself(tmp_path: Path) -> None:
     """Children of `multiprocessing` wait for threads without calling what `atexit` holds."""
-    made = Backend.of(vl.wrap(length, timeout=30.0), ledger=tmp_path / "ledger.db")
+    made = Backend.of(vl.wrap(length, timeout=30.0), ledger=tmp_path / "ledger.db", deadline=300)
     child = get_context("spawn").Process(target=score_and_leave, args=(pickle.dumps(made),))
     child.start()
     child.join(300)

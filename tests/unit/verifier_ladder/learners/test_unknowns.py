@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
-from verifier_ladder.learners import areal, verl
+from verifier_ladder.learners import areal, openrlhf, verl
 from verifier_ladder.learners.trl import reward_function
 from verifier_ladder.tiers.single import SingleVerifier
 
@@ -88,6 +88,17 @@ def test_adapters_that_put_a_number_there_tell_it_too(caplog: pytest.LogCaptureF
     areal.reward_fn(check, on_abstain=0.0)("2 + 2 =", "4", [], [])
 
     assert 2 == len([line for line in told(caplog) if "must be finite, not inf" in line])
+
+
+def test_queries_without_their_prompts_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """OpenRLHF asks for one at a time, and a tokenizer that changes one prompt changes all."""
+    check = vl.wrap(lambda completions: [1.0], name="yes", isolation="inline")  # noqa: ARG005
+    function = openrlhf.reward_func(check, on_abstain=0.0, evaluation=False)
+    for call in range(9):
+        function([f"{call} = 4"], [f"What is {call}"], [None])
+
+    assert 1 == len(told(caplog))
+    assert "the query does not hold its prompt" in told(caplog)[0]
 
 
 # ---- Time limits
