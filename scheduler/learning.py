@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.encoding import reading
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.scheduler.costs import CostLessons
 from verifier_ladder.scheduler.draws import Draw
@@ -53,25 +54,34 @@ class Learning:
         self._since = 0
 
     def restore(self) -> None:
-        """Learn again what the ledger says was learnt; what waited for its turn waits again."""
-        entries = [
-            self._ledger.read(entry).facts
+        """Learn again what the ledger says was learnt; what waited for its turn waits again.
+
+        Raises:
+            LedgerError: If an entry can't be read.
+        """
+        entries = {
+            entry.id: self._ledger.read(entry).facts
             for entry in self._ledger.entries(kind="belief", campaign=self._campaign)
-        ]
-        newest = max((i for i, facts in enumerate(entries) if "snapshot" in facts), default=-1)
-        for number, facts in enumerate(entries):
-            self._heard.update(bytes.fromhex(key) for key in facts["keys"])
-            lessons = Lessons.from_json(facts["lessons"])
-            self._judged |= lessons.judged()
-            self._take_turns(facts, lessons)
-            if number == newest:
-                self._knowledge.restore(facts["snapshot"])
-                self._since = 0
-            elif number > newest:
-                self._knowledge.learn(lessons, is_over="is_over" in facts)
-                for stored in facts["costs"]:
-                    self._knowledge.costs.learn(CostLessons.from_json(stored))
-                self._since += len(facts["keys"])
+        }
+        newest = max((n for n, facts in entries.items() if "snapshot" in facts), default=0)
+        for number, facts in entries.items():
+            with reading(number, "what it says was learnt"):
+                self._restore(facts, is_newest=number == newest, is_later=number > newest)
+
+    def _restore(self, facts: Mapping[str, Any], *, is_newest: bool, is_later: bool) -> None:
+        """Learn again what an entry says, as it stands to the newest snapshot."""
+        self._heard.update(bytes.fromhex(key) for key in facts["keys"])
+        lessons = Lessons.from_json(facts["lessons"])
+        self._judged |= lessons.judged()
+        self._take_turns(facts, lessons)
+        if is_newest:
+            self._knowledge.restore(facts["snapshot"])
+            self._since = 0
+        elif is_later:
+            self._knowledge.learn(lessons, is_over="is_over" in facts)
+            for stored in facts["costs"]:
+                self._knowledge.costs.learn(CostLessons.from_json(stored))
+            self._since += len(facts["keys"])
 
     def _take_turns(self, facts: Mapping[str, Any], learnt: Lessons) -> None:
         """Have candidates take the turns again that they took when an entry was written."""

@@ -13,11 +13,10 @@ from math import isnan, nan
 from typing import Any
 
 from verifier_ladder.decision import Action, Belief
-from verifier_ladder.errors import LedgerError
 from verifier_ladder.group import refuse_forged
 from verifier_ladder.keys import NO_TASK
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.encoding import DAMAGE
+from verifier_ladder.ledger.encoding import reading
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, in_ranges, spoken_in
@@ -131,14 +130,8 @@ def samples_of_step(
     known = dict.fromkeys(wanted or ())
     for entry in entries:
         block = ledger.read(entry)
-        try:
+        with reading(entry.id, f"what it says of step {step} of run {printable(run)}"):
             _take(found, block, entry.id)
-        except DAMAGE as error:
-            raise LedgerError(
-                f"entry {entry.id} of the ledger is damaged: what it says of step {step} of run "
-                f"{printable(run)} can't be read ({printable(repr(error))}). Run `vladder ledger "
-                "verify`, and restore a backup"
-            ) from error
         if hear_others and entry.kind != "revision" and block.samples is not None:
             known |= dict.fromkeys(block.samples.positions)
     return found if wanted is None else {n: found[n] for n in known if n in found}

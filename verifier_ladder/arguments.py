@@ -35,7 +35,7 @@ _SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy"})
 _MARK: Final = "is_checked"
 _ITEMS: Final = {
     "str": " of texts", "str | Path": " of texts", "int": " of whole numbers", "Transcript": "",
-    "CheckState": " of states",
+    "CheckState": " of states", "Input": " of inputs",
 }  # fmt: skip
 """What lists are looked through for, and how an error names it."""
 

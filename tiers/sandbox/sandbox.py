@@ -12,6 +12,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from verifier_ladder import metering
+from verifier_ladder.arguments import checked
 from verifier_ladder.errors import ConfigError, SandboxError
 from verifier_ladder.tiers.sandbox import machine, values
 from verifier_ladder.tiers.sandbox.backend import (
@@ -219,6 +220,7 @@ class Sandbox:
         inside = self._zygote.kind if self._zygote else self.backend.kind
         return self.backend.gives(capability) and gives(inside, capability)
 
+    @checked()
     def run(
         self, program: Program, inputs: Sequence[Input], limits: Limits | None = None
     ) -> list[Result]:
@@ -229,10 +231,11 @@ class Sandbox:
 
         Raises:
             SandboxError: If the sandbox itself failed, or can't give what `limits` ask for.
-            ConfigError: If an argument is no plain data.
+            ConfigError: If an argument is of another type, or one of the function no plain data.
         """
         return self._results(program, inputs, limits or Limits())
 
+    @checked("partner")
     def talk(
         self,
         program: Program,
@@ -253,6 +256,7 @@ class Sandbox:
 
         Raises:
             SandboxError: If the sandbox itself failed, or can't hold a conversation.
+            ConfigError: If an argument is of another type, or the partner does not begin.
 
         Example:
             >>> program = Program({"main.py": "print(int(input()) + 1)"}, entry="main.py")
@@ -262,7 +266,7 @@ class Sandbox:
             >>> with Sandbox(needs=("talk",)) as sandbox:  # doctest: +SKIP
             ...     sandbox.talk(program, partner()), told
         """
-        opening, said = next(partner), _Partner(partner)
+        opening, said = _opening(partner), _Partner(partner)
         (result,) = self._results(program, [Input(stdin=opening)], limits or Limits(), said.reply)
         if said.error is not None:
             raise said.error
@@ -369,6 +373,21 @@ class _Partner:
         except Exception as error:  # noqa: BLE001 - it is raised again where it belongs
             self.error = error
             return None
+
+
+def _opening(partner: Generator[bytes, bytes, None]) -> bytes:
+    """What a partner says first.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    opening = next(partner, None) if isinstance(partner, Generator) else None
+    if not isinstance(opening, bytes):
+        raise ConfigError(
+            f"Sandbox.talk: partner={partner!r:.80}: give a generator that has not begun and "
+            "yields bytes, first those that the program is to read first"
+        )
+    return opening
 
 
 def _shared(backend: Backend | None, warmth: Warmth, needs: tuple[str, ...]) -> Sandbox:

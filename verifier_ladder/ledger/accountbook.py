@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from itertools import product
+from numbers import Real
 
+from verifier_ladder.budget import TOTAL, Caps
 from verifier_ladder.cost import Cost
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import Account, Spend
 from verifier_ladder.resource import Resource
+from verifier_ladder.tier import Tier
 
 
 class AccountBook(ABC):
@@ -20,6 +25,10 @@ class AccountBook(ABC):
         Args:
             campaign: Who pays.
             caps: By tier, or `budget.TOTAL` for all tiers together, and resource.
+
+        Raises:
+            ConfigError: If one is of no tier or resource, or is no number.
+            LedgerError: If one is negative, not finite, or too large.
         """
 
     @abstractmethod
@@ -63,3 +72,27 @@ class AccountBook(ABC):
     @abstractmethod
     def paused(self, campaign: str) -> set[int]:
         """The tiers that are paused."""
+
+
+def checked_caps(caps: Mapping[tuple[int, Resource], float | None]) -> Caps:
+    """Caps as they were given; a wrong one would stand in the ledger, where each reader meets it.
+
+    Raises:
+        ConfigError: If one is of no tier or resource, or is no number.
+    """
+    for place, cap in caps.items():
+        if not _is_place(place):
+            raise ConfigError(
+                f"Ledger.set_caps: caps={{{place!r:.60}: …}}: give each by tier and resource, as "
+                "(Tier.SIMULATION, Resource.CPU_SECONDS), or (budget.TOTAL, …) for all tiers"
+            )
+        if cap is not None and (isinstance(cap, bool) or not isinstance(cap, Real)):
+            raise ConfigError(f"Ledger.set_caps: caps={{…: {cap!r:.60}}}: give a number or None")
+    return dict(caps)
+
+
+def _is_place(place: object) -> bool:
+    kinds = tuple(map(type, place)) if isinstance(place, tuple) else ()
+    if kinds not in set(product((int, Tier), (int, Resource))):
+        return False
+    return place in set(product((TOTAL, *Tier), Resource))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.accountbook import checked_caps
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.protocol import MICRO, Amounts, micro, micros
 from verifier_ladder.ledger.records import Account, Charged, Spend
@@ -231,7 +232,7 @@ class SqlAccounts(Store):
         """See `Ledger.set_caps`."""
         rows = [
             (campaign, int(tier), int(resource), None if cap is None else micro(cap, resource))
-            for (tier, resource), cap in caps.items()
+            for (tier, resource), cap in checked_caps(caps).items()
         ]
         if rows:
             with self._writing() as connection:

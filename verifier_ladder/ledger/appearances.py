@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verifier_ladder.ledger.encoding import decode, mentioned
+from verifier_ladder.ledger.encoding import decode, mentioned, reading
 from verifier_ladder.ledger.faults import explained
 from verifier_ladder.ledger.history import SqlHistory
 from verifier_ladder.ledger.records import CandidateRow
@@ -38,7 +38,7 @@ class SqlAppearances(SqlHistory):
                 "WHERE a.candidate = ? ORDER BY e.id",
                 (prefix_of(content_key),),
             )
-            return [entry for entry, body in rows if content_key in mentioned(body)]
+            return [entry for entry, body in rows if content_key in _mentioned(entry, body)]
 
     def find_contents(self, prefix: str, limit: int = 20) -> list[tuple[bytes, str, str | bytes]]:
         """See `Ledger.find_contents`."""
@@ -93,7 +93,7 @@ class SqlAppearances(SqlHistory):
             places = [
                 (prefix_of(key), entry, place)
                 for entry, body in rows
-                for key, place in mentioned(body).items()
+                for key, place in _mentioned(entry, body).items()
             ]
             if places:
                 connection.exec_driver_sql(
@@ -108,6 +108,11 @@ class SqlAppearances(SqlHistory):
                     (rows[-1][0],),
                 )
         return len(rows) == _ENTRIES
+
+
+def _mentioned(entry: int, body: bytes) -> dict[bytes, int]:
+    with reading(entry):
+        return mentioned(body)
 
 
 _INDEXED = "SELECT coalesce(max(entry_id), 0) FROM appearance_until"

@@ -161,10 +161,19 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         return found if found is not None and found.id == number else None
 
     def read(self, entry: Entry) -> Block:
-        """The records of an entry."""
+        """The records of an entry.
+
+        Raises:
+            LedgerError: If no program of this version, or of an earlier one, can have written it.
+        """
         from verifier_ladder.ledger.encoding import decode
 
-        return decode(entry.body)
+        try:
+            return decode(entry.body)
+        except LedgerError as error:
+            raise LedgerError(
+                f"entry {entry.id}: {error}; `vladder ledger verify` names all such entries"
+            ) from error
 
     @abstractmethod
     def artifact(self, digest: str) -> bytes | None:

@@ -145,8 +145,14 @@ class KeyColumns:
         """Start an entry."""
         self._known: dict[str, list[bytes]] = {}
 
-    def pack(self, name: str, keys: Sequence[bytes]) -> Any:
-        """Write a column of digests; `name` is what later columns may refer to."""
+    def pack(self, name: str, keys: Sequence[bytes], *, is_written_out: bool = False) -> Any:
+        """Write a column of digests.
+
+        Args:
+            name: What later columns may refer to.
+            keys: The digests.
+            is_written_out: Whether equal ones are written as often as they are there.
+        """
         keys = list(keys)
         for other, known in self._known.items():
             if keys == known:
@@ -154,7 +160,7 @@ class KeyColumns:
         self._known[name] = keys
         if not keys or set(map(len, keys)) != {_WIDTH}:
             return pack_column(keys)
-        if len(keys) > 1 and is_constant(keys):
+        if len(keys) > 1 and is_constant(keys) and not is_written_out:
             return {"all": pack(keys[0])}
         return {"keys": b"".join(keys).hex()}
 

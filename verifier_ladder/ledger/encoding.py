@@ -13,12 +13,14 @@ Numbers keep every bit; text keeps every character.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 
 from verifier_ladder.errors import ConfigError, LedgerError, VerifierError
 from verifier_ladder.ledger.columns import KeyColumns
+from verifier_ladder.ledger.facts import check_facts
 from verifier_ladder.ledger.offline import (
     RejectedError,
     leaf_hash,
@@ -48,17 +50,41 @@ from verifier_ladder.ledger.sections import (
     verdict_columns,
 )
 from verifier_ladder.ledger.values import pack, unpack
+from verifier_ladder.text import printable
 
 FORMAT = 2
 ROWS = 128
 """Records of a section that one part holds: what a proof of one record shows."""
 _FIRST_FORMAT = 1
 _SEALED_FORMAT = 3
+_MOST_RECORDS = 2**20
+"""Records of an entry of the first format, which is not cut: more than anybody submits at once."""
+_SECTIONS = ("candidates", "verdicts", "samples", "decisions", "rewards")
 DAMAGE = (
-    KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, VerifierError,
-    ConfigError,
+    KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, OverflowError,
+    VerifierError, ConfigError,
 )  # fmt: skip
 """What reading damaged JSON ends in."""
+
+
+@contextmanager
+def reading(entry: int, what: str = "it") -> Iterator[None]:
+    """Have an entry named in the error that reading it ends in, if it is damaged or forged.
+
+    Args:
+        entry: Its number.
+        what: What of it is read.
+
+    Raises:
+        LedgerError: Instead of whatever else that ends in.
+    """
+    try:
+        yield
+    except DAMAGE as error:
+        raise LedgerError(
+            f"entry {entry} of the ledger is damaged: {what} can't be read "
+            f"({printable(repr(error), 500)}). Run `vladder ledger verify`, and restore a backup"
+        ) from error
 
 
 def leaf(body: bytes) -> bytes:
@@ -143,6 +169,8 @@ def _listed(section: Any) -> list[Any]:
 def decode(body: bytes) -> Block:
     """Read the body of an entry.
 
+    What it takes is bounded by the bytes of the body, whoever has written it.
+
     Raises:
         LedgerError: If the body is damaged, or of a format this version does not know.
     """
@@ -151,7 +179,7 @@ def decode(body: bytes) -> Block:
         form = head["format"]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise LedgerError(f"an entry of the ledger is damaged: {error}") from error
-    if form not in {_FIRST_FORMAT, FORMAT, _SEALED_FORMAT}:
+    if form not in [_FIRST_FORMAT, FORMAT, _SEALED_FORMAT]:
         raise LedgerError(
             f"an entry has format {form}; this version reads formats up to {_SEALED_FORMAT}: "
             "upgrade verifier-ladder"
@@ -166,11 +194,31 @@ def _read(body: bytes) -> list[dict[str, Any]]:
     """The parts of an entry; one of the first format is its own only part."""
     first, lines = parts_of(body)
     head, parts = orjson.loads(first), list(map(orjson.loads, lines))
-    if head["format"] == _FIRST_FORMAT:
+    is_first = head["format"] == _FIRST_FORMAT
+    _check_counts([head] if is_first else parts, is_cut=not is_first)
+    if is_first:
         return [head]
     if len(parts) != head["parts"]:
         raise ValueError(f"it has {len(parts)} parts instead of {head['parts']}")
     return _opened(parts, body) if head["format"] == _SEALED_FORMAT else parts
+
+
+def _check_counts(parts: Sequence[Mapping[str, Any]], *, is_cut: bool) -> None:
+    """Refuse numbers of records that no program writes: a column may be one value, so many times.
+
+    Raises:
+        ValueError: If there are such.
+    """
+    counts = [
+        section["count"]
+        for part in parts
+        for name in part.keys() & _SECTIONS
+        for section in _listed(part[name])
+    ]
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise ValueError("its records are not counted")
+    if max(counts, default=0) > ROWS if is_cut else sum(counts) > _MOST_RECORDS:
+        raise ValueError(f"no program writes {max(counts):,} records together")
 
 
 def lines_of(body: bytes) -> list[dict[str, Any]]:
@@ -210,6 +258,7 @@ def _block(head: dict[str, Any], parts: Sequence[dict[str, Any]]) -> Block:
         if "facts" in part:
             block.facts = unpack(part["facts"])
     block.candidates, block.verdicts, block.rewards = candidates, verdicts, rewards
+    check_facts(block.kind, block.facts)
     block.samples = join_samples(samples) if samples else None
     block.decisions = [join_decisions(rounds[number]) for number in sorted(rounds)]
     return block

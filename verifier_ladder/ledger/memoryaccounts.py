@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
+from verifier_ladder.ledger.accountbook import checked_caps
 from verifier_ladder.ledger.protocol import MICRO, Amounts, micro, micros
 from verifier_ladder.ledger.records import Account, Charged, CheckRow, Spend
 from verifier_ladder.resource import Resource
@@ -52,7 +53,7 @@ class MemoryAccounts:
         """See `Ledger.set_caps`."""
         amounts = {
             (int(tier), int(resource)): None if cap is None else micro(cap, resource)
-            for (tier, resource), cap in caps.items()
+            for (tier, resource), cap in checked_caps(caps).items()
         }
         with self._held(tell=True):
             for (tier, resource), amount in amounts.items():

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.artifacts import compare as compare_artifacts
@@ -154,7 +155,7 @@ class Rebuild:
             self._name(block, recorded_at)
             if entry <= self._until:
                 self._appear(entry, block)
-        except (LedgerError, *DAMAGE) as error:
+        except (LedgerError, SQLAlchemyError, *DAMAGE) as error:
             self._found.add(f"entry {entry} can't be read: {error}")
 
     def _name(self, block: Block, recorded_at: float) -> None:

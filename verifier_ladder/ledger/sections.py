@@ -211,7 +211,9 @@ def pack_samples(samples: SampleColumns, keys: KeyColumns) -> dict[str, Any]:
     }  # fmt: skip
     # A column with more or fewer values than samples is cut elsewhere than those of its length.
     alone = widths.count(1) < count
-    section["checks"] = (KeyColumns() if alone else keys).pack("samples.checks", flat)
+    section["checks"] = (KeyColumns() if alone else keys).pack(
+        "samples.checks", flat, is_written_out=len(flat) > count
+    )
     for name in _OPTIONAL:
         values = getattr(samples, name)
         if values is not None:
@@ -227,7 +229,11 @@ def unpack_samples(section: dict[str, Any], keys: KeyColumns) -> SampleColumns:
     count = section["count"]
     contents = keys.unpack("samples.contents", section["contents"], count)
     widths = unpack_column(section["widths"], count)
-    flat = iter(keys.unpack("samples.checks", section["checks"], sum(widths)))
+    checks = section["checks"]
+    is_one = isinstance(checks, dict) and "all" in checks
+    if is_one and sum(widths) > count:  # Of a sample's checks no two are the same.
+        raise ValueError(f"no program writes {sum(widths):,} checks of {count} samples so")
+    flat = iter(keys.unpack("samples.checks", checks, sum(widths)))
     samples = SampleColumns(
         unpack(section["run"]), unpack(section["step"]),
         unpack_column(section["positions"], count), contents,

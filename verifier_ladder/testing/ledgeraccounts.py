@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf, nan
+from typing import Any
 
 import pytest
 
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Account, Block, Charged, Spend
 from verifier_ladder.resource import Resource
@@ -301,6 +302,15 @@ class AccountTests:
             ledger.set_caps(CAMPAIGN, {(1, CPU): amount})
         with pytest.raises(LedgerError, match="person-minutes"):
             ledger.set_caps(CAMPAIGN, {(3, Resource.PERSON_MINUTES): amount})
+        assert ledger.accounts(CAMPAIGN) == []
+
+    def test_caps_of_no_tier_or_resource_are_refused(self, ledger: Ledger) -> None:
+        wrong: list[Any] = [
+            "simulation", 1, (1,), (1, CPU, 1), (9, CPU), (1, 99), ("1", CPU), (1, "cpu"), None,
+        ]  # fmt: skip
+        for caps in [*({place: 1.0} for place in wrong), {(1, CPU): "1"}, {(1, CPU): True}]:
+            with pytest.raises(ConfigError, match=r"Ledger\.set_caps: caps=.*: give"):
+                ledger.set_caps(CAMPAIGN, caps)
         assert ledger.accounts(CAMPAIGN) == []
 
     # -- several resources -----------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from verifier_ladder.errors import SandboxError
-from verifier_ladder.tiers.sandbox import Backend, Ending, Limits, Program, Result, Sandbox
+from verifier_ladder.errors import ConfigError, SandboxError
+from verifier_ladder.tiers.sandbox import Backend, Ending, Input, Limits, Program, Result, Sandbox
 
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
+PROGRAM = Program({"main.py": "pass"}, entry="main.py")
 LIMITS = Limits(cpu=5.0, wall=60.0)
 Partner = Generator[bytes, bytes, None]
 
@@ -115,3 +117,32 @@ def test_a_sandbox_that_can_hold_no_conversation_says_so() -> None:
     assert "no conversation" in Sandbox(needs=("talk",), backend=remote.backend).problem()
     with pytest.raises(SandboxError, match="talk"):
         talked(remote, ECHO, saying([b"ab\n"], []))
+
+
+def begun() -> Partner:
+    partner = saying([b"a", b"b"], [])
+    next(partner)
+    next(partner, None)
+    next(partner, None)
+    return partner
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("program", "print(1)"), ("limits", 5.0), ("partner", None), ("partner", [b"a"]),
+        ("partner", saying([], [])), ("partner", begun()), ("partner", saying(["a"], [])),  # type: ignore[list-item]
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named_before_anything_is_started(argument: str, value: Any) -> None:
+    given: dict[str, Any] = {"program": PROGRAM, "partner": saying([b""], [])}
+    with Sandbox() as sandbox:
+        with pytest.raises(ConfigError, match=rf"Sandbox\.talk: {argument}=.*: give"):
+            sandbox.talk(**{**given, argument: value})
+        assert sandbox.process == 0
+
+
+@pytest.mark.parametrize("inputs", [Input(), [3], b"a", None])
+def test_a_run_names_what_is_no_list_of_inputs(inputs: Any) -> None:
+    with Sandbox() as sandbox, pytest.raises(ConfigError, match=r"Sandbox\.run: inputs=.*: give"):
+        sandbox.run(PROGRAM, inputs)

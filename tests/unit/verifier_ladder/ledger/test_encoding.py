@@ -1,5 +1,6 @@
 """A block's body gives the block back."""
 
+from base64 import b64encode
 from contextlib import suppress
 from typing import Any
 from unittest.mock import patch
@@ -221,6 +222,27 @@ NO_COUNT = b'{"format":1,"kind":"x","campaign":"c","rewards":{}}'
 def test_a_damaged_body_says_so(body: bytes) -> None:
     with pytest.raises(LedgerError, match="damaged"):
         decode(body)
+
+
+@pytest.mark.parametrize("count", [2**62, 2**21, -1, 1.5, None])
+def test_more_records_than_a_program_writes_together_take_no_memory(count: object) -> None:
+    head, line = map(orjson.loads, encode(score_block(["a", "b"]), 0.0).split(b"\n"))
+    for name in ("candidates", "verdicts", "samples", "decisions", "rewards"):
+        part = orjson.loads(orjson.dumps(line))
+        section = part[name][0] if name == "decisions" else part[name]
+        section |= {column: {"all": 1} for column in section} | {"count": count}
+        for body in ([{**head, "format": 1, **part}], [head, part]):
+            with pytest.raises(LedgerError, match="damaged"):
+                decode(b"\n".join(map(orjson.dumps, body)))
+
+
+def test_more_checks_than_samples_are_written_one_by_one() -> None:
+    head, part = map(orjson.loads, encode(score_block(["a", "b"]), 0.0).split(b"\n"))
+    check = {"all": {"$bytes": b64encode(key("check a")).decode()}}
+    part["samples"] |= {"widths": {"all": 2**62}, "checks": check}
+
+    with pytest.raises(LedgerError, match="checks of 2 samples"):
+        decode(b"\n".join(map(orjson.dumps, [head, part])))
 
 
 def test_a_newer_format_asks_for_an_upgrade() -> None:

@@ -1,0 +1,64 @@
+"""Entries that no program can have written are named as they are read, and do nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.records import Block
+
+CASE = b"a case".hex()
+CLAIM = {"act": "claim", "case": CASE, "seat": 1, "lease": 60.0}
+HONEST: dict[str, dict[str, Any]] = {
+    "cancel": {"run": None, "step": 3, "positions": [1, 2], "at_work": False},
+    "cancelled": {"request": 1, "samples": 2, "checks": 0},
+    "reading": {"by": "ada", "acts": [CLAIM, {"act": "answer", "case": CASE, "said": 7.0}]},
+    "batch": {"plates": {"Pab-1": {"A1": CASE, "H12": "control:blank"}}},
+    "approval": {"wells": 96},
+    "plan": {"horizon": 20_000},
+    "limits": {"accounts": [[3, 2, "closed"], [-1, 0, "limited"]]},
+    "score": {"undecided_after": 3},
+}
+FORGED: list[tuple[str, Mapping[str, Any]]] = [
+    ("cancel", {"positions": 2**62}),
+    ("cancel", {"positions": ["1"]}),
+    ("cancel", {"step": 2**70}),
+    ("cancel", {"run": ["r"]}),
+    ("cancelled", {"request": None}),
+    ("reading", {"acts": {"act": "claim"}}),
+    ("reading", {"acts": [{**CLAIM, "case": "no digits"}]}),
+    ("reading", {"acts": [{**CLAIM, "seat": 2**62}]}),
+    ("reading", {"acts": [{**CLAIM, "lease": "long"}]}),
+    ("reading", {"acts": [{**CLAIM, "act": "read"}]}),
+    ("reading", {"acts": [{"act": "answer", "case": CASE, "said": {"outcome": "yes"}}]}),
+    ("batch", {"plates": 2**62}),
+    ("batch", {"plates": {"Pab": {"A1": CASE}}}),
+    ("batch", {"plates": {"Pab-1": {"1": CASE}}}),
+    ("batch", {"plates": {"Pab-1": {"A1": 7}}}),
+    ("batch", {"listed": "Oab", "cases": CASE}),
+    ("approval", {"wells": "96"}),
+    ("plan", {"horizon": 2**62}),
+    ("limits", {"accounts": [[7, 2, "closed"]]}),
+    ("score", {"undecided_after": "all"}),
+]
+
+
+def test_what_no_program_writes_is_an_error_that_names_the_entry() -> None:
+    gone = [(kind, name) for kind, facts in HONEST.items() if kind != "score" for name in facts]
+    with open_ledger(None) as ledger:
+        for kind, facts in HONEST.items():
+            ledger.append(Block(kind, "c", facts=facts))
+        for kind, facts in FORGED:
+            ledger.append(Block(kind, "c", facts={**HONEST[kind], **facts}))
+        for kind, name in gone:
+            facts = {other: fact for other, fact in HONEST[kind].items() if other != name}
+            ledger.append(Block(kind, "c", facts=facts))
+
+        for entry in ledger.entries():
+            if entry.id <= len(HONEST):
+                assert ledger.read(entry).facts == HONEST[entry.kind]
+            else:
+                with pytest.raises(LedgerError, match=f"entry {entry.id}: .* is damaged: "):
+                    ledger.read(entry)

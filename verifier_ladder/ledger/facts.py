@@ -1,0 +1,104 @@
+"""Facts: what an entry tells beside its records, and what a program can have written there.
+
+Whoever can write to the database can append entries, and the honest program signs them. Those that
+are read as a campaign opens or goes on must be of the form that programs write, or reading them is
+an error that names the entry; so whoever reads facts needs no guard of his own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from verifier_ladder.arguments import checked_value
+from verifier_ladder.budget import TOTAL
+from verifier_ladder.exchange import verdict_from
+from verifier_ladder.resource import Resource
+from verifier_ladder.tier import Tier
+
+_PLATE: Final = re.compile(r"\w{1,80}-\d{1,9}", re.ASCII)
+_WELL: Final = re.compile(r"[A-Z]\d{1,2}", re.ASCII)
+_CONTROL: Final = "control:"
+_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
+    "cancel": {
+        "run": "str | None", "step": "int | None", "positions": "list[int] | None",
+        "at_work": "bool",
+    },
+    "cancelled": {"request": "int", "samples": "int", "checks": "int"},
+    "reading": {"by": "str", "acts": "list"},
+    "approval": {"wells": "int"},
+    "plan": {"horizon": "int"},
+    "limits": {"accounts": "list"},
+}  # fmt: skip
+"""Facts that an entry of a kind always has, as annotations."""
+_UNDECIDED: Final = "undecided_after"
+
+
+def check_facts(kind: str, facts: Any) -> None:
+    """Refuse facts that no program writes in an entry of this kind.
+
+    Raises:
+        ValueError: If they are not of the form; `KeyError`, `TypeError`, `ConfigError` and
+            `VerifierError`, if that is how it shows.
+
+    Example:
+        >>> check_facts("plan", {"horizon": 20_000})
+        >>> check_facts("plan", {})
+        Traceback (most recent call last):
+        KeyError: 'horizon'
+    """
+    checked_value("facts", kind, facts, "Mapping[str, Any]")
+    for name, annotation in _FORMS.get(kind, {}).items():
+        checked_value(kind, name, facts[name], annotation)
+    if _UNDECIDED in facts:
+        checked_value(kind, _UNDECIDED, facts[_UNDECIDED], "int", 0)
+    if kind in _DEEPER:
+        _DEEPER[kind](facts)
+
+
+def _check_reading(facts: Mapping[str, Any]) -> None:
+    for act in facts["acts"]:
+        bytes.fromhex(act["case"])
+        checked_value("act", "claim", act.get("claim", 0), "int")
+        what = checked_value("act", "act", act["act"], _ACTS)
+        if what == "claim":
+            checked_value("claim", "seat", act["seat"], "int", 1)
+            checked_value("claim", "lease", act["lease"], "float", 0)
+        elif what == "answer":
+            verdict_from(act["said"])
+
+
+_ACTS: Final = "Literal[claim, skip, release, answer, withdraw]"
+
+
+def _check_batch(facts: Mapping[str, Any]) -> None:
+    if "listed" in facts:
+        _match(_PLATE, f"{facts['listed']}-1")
+        for case in checked_value("batch", "cases", facts["cases"], "list[str]"):
+            bytes.fromhex(case)
+        return
+    for plate, wells in facts["plates"].items():
+        _match(_PLATE, plate)
+        for well, held in wells.items():
+            _match(_WELL, well)
+            if not held.startswith(_CONTROL):
+                bytes.fromhex(held)
+
+
+def _check_limits(facts: Mapping[str, Any]) -> None:
+    for tier, resource, word in facts["accounts"]:
+        Resource(resource)
+        checked_value("limits", "account", word, "Literal[closed, limited, unlimited]")
+        if tier != TOTAL:
+            Tier(tier)
+
+
+def _match(form: re.Pattern[str], text: str) -> None:
+    if not form.fullmatch(text):
+        raise ValueError(f"{text!r:.60} names nothing that a batch is put on")
+
+
+_DEEPER: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {
+    "reading": _check_reading, "batch": _check_batch, "limits": _check_limits,
+}  # fmt: skip
