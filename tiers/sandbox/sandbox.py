@@ -375,7 +375,7 @@ class _Partner:
             return None
 
 
-def _opening(partner: Generator[bytes, bytes, None]) -> bytes:
+def _opening(partner: Any) -> bytes:
     """What a partner says first.
 
     Raises:

@@ -86,9 +86,13 @@ def checked_caps(caps: Mapping[tuple[int, Resource], float | None]) -> Caps:
                 f"Ledger.set_caps: caps={{{place!r:.60}: …}}: give each by tier and resource, as "
                 "(Tier.SIMULATION, Resource.CPU_SECONDS), or (budget.TOTAL, …) for all tiers"
             )
-        if cap is not None and (isinstance(cap, bool) or not isinstance(cap, Real)):
+        if not _is_cap(cap):
             raise ConfigError(f"Ledger.set_caps: caps={{…: {cap!r:.60}}}: give a number or None")
     return dict(caps)
+
+
+def _is_cap(cap: object) -> bool:
+    return cap is None or (isinstance(cap, Real) and not isinstance(cap, bool))
 
 
 def _is_place(place: object) -> bool:

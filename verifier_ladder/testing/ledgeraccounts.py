@@ -305,10 +305,11 @@ class AccountTests:
         assert ledger.accounts(CAMPAIGN) == []
 
     def test_caps_of_no_tier_or_resource_are_refused(self, ledger: Ledger) -> None:
-        wrong: list[Any] = [
+        places: list[Any] = [
             "simulation", 1, (1,), (1, CPU, 1), (9, CPU), (1, 99), ("1", CPU), (1, "cpu"), None,
         ]  # fmt: skip
-        for caps in [*({place: 1.0} for place in wrong), {(1, CPU): "1"}, {(1, CPU): True}]:
+        wrong: list[Any] = [{place: 1.0} for place in places]
+        for caps in [*wrong, {(1, CPU): "1"}, {(1, CPU): True}]:
             with pytest.raises(ConfigError, match=r"Ledger\.set_caps: caps=.*: give"):
                 ledger.set_caps(CAMPAIGN, caps)
         assert ledger.accounts(CAMPAIGN) == []

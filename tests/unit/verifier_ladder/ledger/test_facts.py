@@ -53,8 +53,8 @@ def test_what_no_program_writes_is_an_error_that_names_the_entry() -> None:
         for kind, facts in FORGED:
             ledger.append(Block(kind, "c", facts={**HONEST[kind], **facts}))
         for kind, name in gone:
-            facts = {other: fact for other, fact in HONEST[kind].items() if other != name}
-            ledger.append(Block(kind, "c", facts=facts))
+            left = {other: fact for other, fact in HONEST[kind].items() if other != name}
+            ledger.append(Block(kind, "c", facts=left))
 
         for entry in ledger.entries():
             if entry.id <= len(HONEST):
