@@ -1,6 +1,5 @@
 """Entries that no program can have written are named as they are read, and do nothing else."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ HONEST: dict[str, dict[str, Any]] = {
     "limits": {"accounts": [[3, 2, "closed"], [-1, 0, "limited"]]},
     "score": {"undecided_after": 3},
 }
-FORGED: list[tuple[str, Mapping[str, Any]]] = [
+FORGED: list[tuple[str, dict[str, Any]]] = [
     ("cancel", {"positions": 2**62}),
     ("cancel", {"positions": ["1"]}),
     ("cancel", {"step": 2**70}),
