@@ -212,7 +212,7 @@ def pack_samples(samples: SampleColumns, keys: KeyColumns) -> dict[str, Any]:
     # A column with more or fewer values than samples is cut elsewhere than those of its length.
     alone = widths.count(1) < count
     section["checks"] = (KeyColumns() if alone else keys).pack(
-        "samples.checks", flat, is_written_out=len(flat) > count
+        "samples.checks", flat, is_written_out=max(widths, default=0) > 1
     )
     for name in _OPTIONAL:
         values = getattr(samples, name)
