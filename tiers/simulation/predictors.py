@@ -29,8 +29,9 @@ from math import isfinite, prod
 from pathlib import Path
 from signal import SIGKILL
 from stat import S_ISREG
-from tempfile import TemporaryDirectory
-from typing import Annotated, Any, ClassVar, NamedTuple
+from tempfile import TemporaryDirectory, TemporaryFile
+from time import monotonic
+from typing import IO, Annotated, Any, ClassVar, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -54,10 +55,15 @@ SYNTHETIC = "synthetic files, no predictor was run"
 """What is said of a program that the host declares to be none."""
 JOB = "fold"
 """What every job is called; in small letters, which no predictor changes."""
+LONGEST = 12 * 3600.0
+"""Seconds that a program may be given; a verifier waits for two of them before it counts as
+hung."""
 _MOST_FILES, _DEEPEST = 5000, 6
 _LARGEST_CONFIG = 2**20
-_LOG = 2000
-"""Bytes of a program's last words that are told."""
+_LOG, _LONGEST_LOG = 2000, 2**24
+"""Bytes of a program's last words that are told, and of those that are kept at once."""
+_LOOK = 1.0
+"""Seconds between two looks at how long its words have become."""
 _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SLACK = 1e-3
 """By which rounding may lead a confidence beyond its bounds."""
@@ -78,7 +84,7 @@ class Program(BaseModel):
     """Whether sequences leave this host: to a server of alignments, or to a program elsewhere."""
     synthetic: bool = False
     """Whether it predicts nothing, and writes files for trials."""
-    seconds: Annotated[float, Field(gt=0)] = 3600.0
+    seconds: Annotated[float, Field(gt=0, le=LONGEST)] = 3600.0
     """After which it is ended."""
 
     def seen_from(self, path: Path) -> Program:
@@ -209,8 +215,11 @@ def predict(name: str, request: Request) -> Prediction:
         ended = _run([*found.command, *arguments], folder, found.seconds)
         try:
             return profile.read(Output(output), request)
-        except OutputError as error:
-            raise OutputError(f"{name} {found.told}: {error} ({ended})") from None
+        except Exception as error:  # No file says anything of the protein by breaking a library.
+            told = f"{error}"
+            if not isinstance(error, ToolError):
+                told = f"what it left can't be read: {type(error).__name__} {printable(told, 120)}"
+            raise OutputError(f"{name} {found.told}: {told} ({ended})") from None
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float) -> str:
@@ -219,12 +228,11 @@ def _run(command: Sequence[str], folder: Path, seconds: float) -> str:
     Raises:
         ToolError: If it can't be started, or takes too long.
     """
-    log = folder / "log"
-    with log.open("wb") as stream:
+    with TemporaryFile("a+b", buffering=0) as log:
         try:
             process = subprocess.Popen(  # noqa: S603 - the command is the host's
                 list(command), cwd=folder, env=harmless(), stdin=subprocess.DEVNULL,
-                stdout=stream, stderr=stream, process_group=0,
+                stdout=log, stderr=log, process_group=0,
                 preexec_fn=_let_go,  # noqa: PLW1509 - one thread
             )  # fmt: skip
         except OSError as error:
@@ -232,20 +240,35 @@ def _run(command: Sequence[str], folder: Path, seconds: float) -> str:
                 f"{command[0]} can't be started: {error.strerror}; correct the command in the "
                 "file that VLADDER_PREDICTORS names"
             ) from None
-    try:
-        code = process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        raise ToolError(
-            f"{command[0]} took more than {seconds:g} s; raise `seconds` in the file that "
-            "VLADDER_PREDICTORS names, or ask for smaller proteins"
-        ) from None
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, SIGKILL)
-        process.wait()
+        try:
+            code = _ended(process, log, seconds)
+        except subprocess.TimeoutExpired:
+            raise ToolError(
+                f"{command[0]} took more than {seconds:g} s; raise `seconds` in the file that "
+                "VLADDER_PREDICTORS names, or ask for smaller proteins"
+            ) from None
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, SIGKILL)
+            process.wait()
+        last = printable(_tail(log), 300)
     how = f"ended with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
-    last = printable(_tail(log), 300)
     return f"it {how}" + (f"; its last words: {last}" if last else "")
+
+
+def _ended(process: subprocess.Popen[bytes], log: IO[bytes], seconds: float) -> int:
+    """The exit code of a program, whose words are thrown away meanwhile if they become many.
+
+    Raises:
+        TimeoutExpired: If it takes too long.
+    """
+    end = monotonic() + seconds
+    while (left := end - monotonic()) > _LOOK:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(_LOOK)
+        if _size(log) > _LONGEST_LOG:
+            log.truncate(0)  # It is appended to, so what follows begins anew.
+    return process.wait(max(left, 0.0))
 
 
 def _let_go() -> None:
@@ -255,10 +278,13 @@ def _let_go() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
-def _tail(path: Path) -> str:
-    with path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - _LOG))
-        return stream.read(_LOG).decode("utf-8", "replace").strip()
+def _size(stream: IO[bytes]) -> int:
+    return os.fstat(stream.fileno()).st_size
+
+
+def _tail(stream: IO[bytes]) -> str:
+    stream.seek(max(0, _size(stream) - _LOG))
+    return stream.read(_LOG).decode("utf-8", "replace").strip()
 
 
 # ---- What it leaves

@@ -242,8 +242,14 @@ def _refuse_nonsense(atoms: Floats) -> None:
 
 # ---- Geometry
 
-_BONDS = ((0, 1, 1.459), (1, 2, 1.525), (2, 3, 1.229))
-"""Å: N-CA, CA-C and C-O of a backbone: Engh and Huber 2001."""
+_BONDS = ((0, 1, 1.459), (1, 2, 1.525), (2, 3, 1.229), (1, 4, 1.530))
+"""Å: N-CA, CA-C, C-O and CA-CB: Engh and Huber 2001."""
+_ANGLES = ((0, 1, 2, 111.0), (1, 2, 3, 120.1), (0, 1, 4, 110.5), (2, 1, 4, 110.1))
+"""Degrees: N-CA-C, CA-C-O, N-CA-CB and C-CA-CB, from the same."""
+_JOINTS = ((1, 2, 5, 117.2), (3, 2, 5, 122.7), (2, 5, 6, 121.7))
+"""Degrees: CA-C-N, O-C-N and C-N-CA, whose last atoms are of the residue that follows."""
+_BENT = 20.0
+"""Degrees, five standard deviations and more, by which an angle is off."""
 _PEPTIDE = 1.336
 """Å, from C to the next N."""
 _STRETCHED = 0.1
@@ -276,6 +282,7 @@ def geometry(model: Model) -> dict[str, float]:
         "clashes": round(1000 * len(clashes(model)) / len(model.atoms), 4),
         "chirality": float(len(mirrored(model))),
         "bonds": _percent(_stretched(model, gaps)),
+        "angles": _percent(_bent(model, gaps)),
         "breaks": float((gaps > _BROKEN).sum()),
         "twisted": _percent(np.minimum(angles, 180 - angles) > _TWISTED),
         "cis": float((is_cis & ~proline).sum()),
@@ -297,13 +304,39 @@ def _norm(vectors: Floats) -> Floats:
 
 
 def _stretched(model: Model, gaps: Floats) -> Flags:
-    """Whether each bond of the backbones has another length than it should; breaks are none."""
-    off = [
-        _norm(model.backbone[:, one] - model.backbone[:, other]) - length
-        for one, other, length in _BONDS
-    ]
+    """Whether each bond of backbone and CB has another length than it should; breaks are none."""
+    spine = _spine(model)
+    off = [_norm(spine[:, one] - spine[:, other]) - length for one, other, length in _BONDS]
     off.append(gaps[gaps <= _BROKEN] - _PEPTIDE)
-    return np.asarray(np.abs(np.concatenate(off)) > _STRETCHED, bool)
+    return _beyond(off, _STRETCHED)
+
+
+def _bent(model: Model, gaps: Floats) -> Flags:
+    """Whether each angle of backbone and CB is another than it should; breaks have none."""
+    spine, places = _spine(model), model.bonded[gaps <= _BROKEN]
+    joints = np.concatenate([spine[places], spine[places + 1]], axis=1)
+    parts = ((spine, _ANGLES), (joints, _JOINTS))
+    return _beyond(
+        [_angle(atoms, *three) - usual for atoms, each in parts for *three, usual in each], _BENT
+    )
+
+
+def _spine(model: Model) -> Floats:
+    """N, CA, C, O and CB of each residue."""
+    return np.concatenate([model.backbone, model.branch[:, None]], axis=1)
+
+
+def _angle(atoms: Floats, one: int, middle: int, other: int) -> Floats:
+    """Degrees between two bonds of an atom; 0 where one has no length."""
+    first, second = atoms[:, one] - atoms[:, middle], atoms[:, other] - atoms[:, middle]
+    across = _norm(np.cross(first, second))
+    return np.asarray(np.degrees(np.arctan2(across, (first * second).sum(-1))), float)
+
+
+def _beyond(off: Sequence[Floats], most: float) -> Flags:
+    """Whether each is farther off than it may be; without what glycine lacks."""
+    every = np.concatenate(off)
+    return np.asarray(np.abs(every[np.isfinite(every)]) > most, bool)
 
 
 def _omegas(model: Model) -> Floats:
@@ -358,13 +391,19 @@ def clashes(model: Model) -> list[tuple[int, int]]:
 SHORTEST = 21
 """Residues from which a TM-score says something: below, its unit of length has no meaning."""
 _MOST_ARRANGEMENTS = 24
+_SEEDS = (2, 4)
+"""Into how many parts a protein is cut, one of which a superposition begins with."""
+_ROUNDS, _NEAR, _FEWEST = 8, 4.5, 3
+"""In which a superposition is mended, Å within which residues count for the next one, at least,
+and how few of them are none."""
 
 
 def agreement(one: Model, other: Model) -> dict[str, float]:
     """How alike two models of the same protein are, by their CA: lDDT and TM-score, from 0 to 1.
 
-    The TM-score is a lower bound: of the superposition of all residues and that without outliers,
-    the better one counts. Chains of one sequence may stand for each other.
+    The TM-score is a lower bound: the best superposition that is found counts. Chains of one
+    sequence may stand for each other. What is not defined is left out: the lDDT of residues of
+    which none is near another.
 
     Raises:
         ToolError: If biotite is not installed.
@@ -376,15 +415,13 @@ def agreement(one: Model, other: Model) -> dict[str, float]:
             f"models are compared by biotite ({error}); pip install '.[structures]' in a clone"
         ) from error
     fixed = _as_atoms(structure, one, np.arange(one.size))
-    best = {"agreement_lddt": 0.0, "agreement_tm": 0.0}
-    for order in _arrangements(other.chains):
+    said: dict[str, list[float]] = {"agreement_lddt": [], "agreement_tm": []}
+    for order in _arrangements(one, other):
         moved = _as_atoms(structure, other, order)
-        found = {
-            "agreement_lddt": _lddt(structure, fixed, moved),
-            "agreement_tm": _tm(structure, fixed, moved),
-        }
-        best = {name: max(best[name], value) for name, value in found.items()}
-    return best
+        said["agreement_lddt"].append(float(structure.lddt(fixed, moved, symmetric=True)))
+        said["agreement_tm"].append(_tm(structure, fixed, moved))
+    best = {name: float(np.max(values)) for name, values in said.items()}
+    return {name: round(value, 4) for name, value in best.items() if np.isfinite(value)}
 
 
 def _as_atoms(structure: Any, model: Model, order: Ints) -> Any:
@@ -398,29 +435,88 @@ def _as_atoms(structure: Any, model: Model, order: Ints) -> Any:
     return atoms
 
 
-def _arrangements(chains: Sequence[str]) -> Iterator[Ints]:
-    """Orders of residues in which chains of one sequence take each other's places."""
+def _arrangements(one: Model, other: Model) -> Iterator[Ints]:
+    """Orders of residues of the other in which chains of one sequence take each other's places.
+
+    All of them where they are few; else those that follow once a chain is laid upon another.
+    """
+    chains = other.chains
     alike = [
-        [n for n, other in enumerate(chains) if other == one] for one in dict.fromkeys(chains)
+        [n for n, chain in enumerate(chains) if chain == each] for each in dict.fromkeys(chains)
     ]
-    choices: Iterable[Sequence[Sequence[int]]] = [alike]
     if prod(factorial(len(each)) for each in alike) <= _MOST_ARRANGEMENTS:
         choices = product(*[[*permutations(each)] for each in alike])
+        stands = [
+            dict(zip(joined(*alike), joined(*choice), strict=True)) for choice in choices
+        ]  # fmt: skip
+    else:
+        anchors = max(alike, key=lambda each: len(chains[each[0]]))
+        stands = [_laid(one, other, anchors[0], anchor, alike) for anchor in anchors]
     starts = np.cumsum([0, *map(len, chains)])
-    for choice in choices:
-        stands = dict(zip(joined(*alike), joined(*choice), strict=True))
-        parts = [np.arange(starts[stands[n]], starts[stands[n] + 1]) for n in range(len(chains))]
+    for each in stands:
+        parts = [np.arange(starts[each[n]], starts[each[n] + 1]) for n in range(len(chains))]
         yield np.concatenate(parts)
 
 
-def _lddt(structure: Any, one: Any, other: Any) -> float:
-    found = float(structure.lddt(one, other, symmetric=True))
-    return round(found, 4) if np.isfinite(found) else 0.0
+def _laid(
+    one: Model, other: Model, fixed: int, moved: int, alike: Sequence[Sequence[int]]
+) -> dict[int, int]:
+    """Which chain stands where if the other model is moved so that one chain lies on another.
+
+    Of chains of one sequence, those whose centres are nearest stand for each other.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    first, second = (
+        [model.backbone[model.chain_of == n, 1] for n in range(len(model.chains))]
+        for model in (one, other)
+    )
+    turn, shift = _superposed(second[moved], first[fixed])
+    goals = np.array([each.mean(0) for each in first])
+    centres = np.array([each.mean(0) for each in second]) @ turn + shift
+    stands: dict[int, int] = {}
+    for group in alike:
+        away = _norm(goals[group][:, None] - centres[group][None])
+        stands |= {group[n]: group[k] for n, k in zip(*linear_sum_assignment(away), strict=True)}
+    return stands
+
+
+def _superposed(moved: Floats, fixed: Floats) -> tuple[Floats, Floats]:
+    """The turn and the shift that lay points upon others best: Kabsch 1976."""
+    here, there = moved.mean(0), fixed.mean(0)
+    left, _, right = np.linalg.svd((moved - here).T @ (fixed - there))
+    sign = np.sign(np.linalg.det(left @ right)) or 1.0
+    turn = left @ np.diag([1.0, 1.0, sign]) @ right
+    return turn, there - here @ turn
 
 
 def _tm(structure: Any, one: Any, other: Any) -> float:
-    every = np.arange(len(one))
-    moved = [structure.superimpose(one, other)[0]]
-    if len(one) >= SHORTEST:
-        moved.append(structure.superimpose_without_outliers(one, other)[0])
-    return round(max(float(structure.tm_score(one, each, every, every)) for each in moved), 4)
+    """The TM-score of the best of several superpositions.
+
+    Each begins with a part of the protein, and goes on with the residues that lie near each
+    other. That of all residues alone says little of two domains whose hinge is another.
+    """
+    every, best = np.arange(len(one)), other.copy()
+    there, here = one.coord.astype(float), other.coord.astype(float)
+    most, unit = -1.0, max(_NEAR, 1.24 * np.cbrt(len(one) - 15) - 1.8)
+    for part in _parts(len(one)):
+        near = part
+        for _ in range(_ROUNDS):
+            turn, shift = _superposed(here[near], there[near])
+            away = _norm(there - here @ turn - shift)
+            if (found := float((1 / (1 + (away / unit) ** 2)).sum())) > most:
+                most, best.coord = found, (here @ turn + shift).astype(np.float32)
+            last, near = near, every[away <= unit]
+            if len(near) < _FEWEST or np.array_equal(last, near):
+                break
+    return float(structure.tm_score(one, best, every, every))
+
+
+def _parts(size: int) -> list[Ints]:
+    """All residues; of what has a TM-score, halves and quarters that overlap by half as well."""
+    every = np.arange(size)
+    widths = [size // cut for cut in _SEEDS if size >= SHORTEST]
+    return [every, *(
+        every[start : start + width] for width in widths
+        for start in range(0, size - width + 1, width // 2)
+    )]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -10,16 +11,18 @@ from pydantic import BaseModel, Field
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.errors import ConfigError, LadderError, ToolError
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.sequence import protein_of
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
 from verifier_ladder.tiers.simulation.predictors import (
+    LONGEST,
     PROFILES,
     SYNTHETIC,
     Prediction,
+    Program,
     Request,
     predict,
     program,
@@ -40,6 +43,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "clashes": Quantity("the number of clashes in 1000 atoms", "crowd the fold", _BURIED),
     "chirality": Quantity("the number of mirrored residues", "mirror some", _FOLD),
     "bonds": Quantity("the share of bonds that are off", "stretch some", _FOLD, "%"),
+    "angles": Quantity("the share of angles that are off", "bend some", _FOLD, "%"),
     "breaks": Quantity("the number of chain breaks", "break a chain", _FOLD),
     "twisted": Quantity("the share of twisted peptides", "twist some", _FOLD, "%"),
     "cis": Quantity("the number of cis peptides before other residues than proline",
@@ -49,19 +53,36 @@ QUANTITIES: Mapping[str, Quantity] = {
 }  # fmt: skip
 """What criteria can be about."""
 Name = Literal[
-    "plddt", "ptm", "iptm", "pae", "clashes", "chirality", "bonds", "breaks", "twisted", "cis",
-    "agreement_lddt", "agreement_tm",
+    "plddt", "ptm", "iptm", "pae", "clashes", "chirality", "bonds", "angles", "breaks", "twisted",
+    "cis", "agreement_lddt", "agreement_tm",
 ]  # fmt: skip
 AGREEMENT = ("agreement_lddt", "agreement_tm")
 SOUND: Mapping[str, Mapping[str, float]] = {
     "plddt": {"least": 70, "margin": 20}, "clashes": {"most": 5, "margin": 20},
     "chirality": {"most": 0}, "breaks": {"most": 0}, "bonds": {"most": 2, "margin": 10},
+    "angles": {"most": 5, "margin": 10},
 }  # fmt: skip
 """The criteria where none are set: the predictor is sure, and its model could exist."""
 _MOST_RESIDUES = 2000
 _TERMS = {name: profile.terms for name, profile in PROFILES.items() if profile.terms}
 _OVERHEAD = 5.0
 _A_RESIDUE = 0.5
+
+
+@contextmanager
+def _of_the_tool() -> Iterator[None]:
+    """Whatever fails once a sequence is read is the tool's failure, and no candidate's.
+
+    Raises:
+        ToolError: If something fails.
+    """
+    try:
+        yield
+    except ToolError:
+        raise
+    except Exception as error:
+        kind = "" if isinstance(error, LadderError) else f"{type(error).__name__}: "
+        raise ToolError(f"{kind}{printable(error, 300)}") from error
 
 
 class StructurePredictionSettings(BaseModel):
@@ -93,8 +114,8 @@ class StructurePrediction(SingleVerifier):
     - what a predictor says of itself: `plddt` (mean, 0 to 100), `ptm`, `iptm` (of two chains and
       more; 0.0 is a value), `pae` (mean, Å),
     - what the coordinates say: `clashes` (pairs of heavy atoms in 1000 that overlap by 0.8 Å),
-      `chirality` (residues whose CA is no L-amino acid's), `bonds` (% of the backbone's that are
-      off by 0.1 Å), `breaks` of a chain, `twisted` (% of peptides 30° off their plane), `cis`
+      `chirality` (residues whose CA is no L-amino acid's), `bonds` and `angles` (% of those of
+      backbone and CB that are off by 0.1 Å or 20°), `breaks` of a chain, `twisted` (% of peptides 30° off their plane), `cis`
       (peptides before other residues than proline),
     - how alike two predictors' models are: `agreement_lddt` and `agreement_tm`, of CA.
 
@@ -116,13 +137,13 @@ class StructurePrediction(SingleVerifier):
     """
 
     name = "structure-prediction"
-    version = "1"
+    version = "2"
     tier = Tier.SIMULATION
     kind = "protein"
     domain = "biology"
     capabilities = ("reasoning",)
     cost = Cost(seconds=30.0)
-    timeout = 4 * 3600.0
+    timeout = 2 * LONGEST + 3600.0  # Whoever hangs may be rejected; the host's clocks come first.
     memory = 4 * 2**30
     batch_size = 1
     task_fields = (FIELD,)
@@ -211,8 +232,9 @@ class StructurePrediction(SingleVerifier):
         wanted = self._criteria.wanted(windows)
         chains = protein_of(candidate.content)
         self._refuse_undefined(chains, wanted)
-        said = {name: self._prediction(name, chains) for name in self.settings["predictors"]}
-        values = self._values(list(said.values()), wanted)
+        with _of_the_tool():
+            said = self._predictions(chains)
+            values = self._values(list(said.values()), wanted)
         terms = sorted({_TERMS[name] for name in said if name in _TERMS})
         return self._criteria.verdict(
             windows, values,
@@ -238,12 +260,26 @@ class StructurePrediction(SingleVerifier):
             raise UnsolvedError("the task's criteria take two predictors; there is one")
         if "agreement_tm" in wanted and size < SHORTEST:
             raise UnsolvedError(f"a TM-score says nothing of fewer than {SHORTEST} residues")
+        if "agreement_lddt" in wanted and max(map(len, chains)) == 1:
+            raise UnsolvedError("an lDDT says nothing of chains of one residue")
 
-    def _prediction(self, name: str, chains: tuple[str, ...]) -> Prediction:
-        """What one predictor says.
+    def _predictions(self, chains: tuple[str, ...]) -> dict[str, Prediction]:
+        """What the predictors say, none of which is run before all may be.
 
         Raises:
-            ToolError: If it is not there, would send sequences elsewhere, or fails.
+            ToolError: If one is not there, would send sequences elsewhere, or fails.
+        """
+        found = {name: self._program(name) for name in self.settings["predictors"]}
+        return {
+            name: predict(name, Request(chains, self.settings["seed"], each.sends))
+            for name, each in found.items()
+        }
+
+    def _program(self, name: str) -> Program:
+        """A program that may be run.
+
+        Raises:
+            ToolError: If it is not there, would send sequences elsewhere, or is another version.
         """
         found = program(name)
         if found.sends and not self.settings["send_sequences"]:
@@ -256,7 +292,7 @@ class StructurePrediction(SingleVerifier):
                 f"{name} of this host is version {found.told}, and the campaign's is "
                 f"{self.tools[name]}; open it where VLADDER_PREDICTORS says the same"
             )
-        return predict(name, Request(chains, self.settings["seed"], found.sends))
+        return found
 
     def _values(self, said: Sequence[Prediction], wanted: Sequence[str]) -> dict[str, float]:
         """What was asked for.

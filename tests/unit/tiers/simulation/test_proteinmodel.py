@@ -280,13 +280,35 @@ def mutated(data: bytes, draw: Random) -> bytes:
         ("mirrored", "chirality", 1), ("flattened", "chirality", 1), ("broken", "breaks", 1),
         ("cis", "cis", len(ONE) - 1), ("twisted", "twisted", 100),
         ("hardly twisted", "twisted", 0), ("touching", "clashes", 0),
-        ("stretched", "bonds", pytest.approx(100 * 28 / 111, abs=1e-3)),
+        ("stretched", "bonds", pytest.approx(100 * 28 / (111 + 27), abs=1e-3)),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_model_is_measured(name: str, quantity: str, value: Any) -> None:
     model = read_model(pdb(FOLDS[name](usual((ONE,)))).encode(), "pdb", (ONE,))
 
     assert value == geometry(model)[quantity]
+
+
+def test_residues_on_a_line_have_no_angle_as_it_should_be() -> None:
+    fold, steps = usual(("GGGGG",)), {"N": 0.0, "CA": 1.459, "C": 2.984, "O": 2.984}
+    line = fold.moved({
+        n: (4.32 * atom.residue + steps[atom.name], 1.229 * (atom.name == "O"), 0.0)
+        for n, atom in enumerate(fold.atoms)
+    })  # fmt: skip
+    said = geometry(read_model(pdb(line).encode(), "pdb", ("GGGGG",)))
+
+    assert (0, 0, 100) == (said["bonds"], said["breaks"], said["angles"])
+
+
+def test_a_side_chain_that_is_not_bound_is_a_bond_that_is_off() -> None:
+    fold = usual((ONE,))
+    along = fold.at(2, "CB") - fold.at(2, "CA")
+    gone = fold.moved({fold.number(2, "CB"): fold.at(2, "CB") + 5 * along})
+
+    said = geometry(read_model(pdb(gone).encode(), "pdb", (ONE,)))
+
+    assert 0 < said["bonds"]
+    assert (0, 0) == (said["angles"], said["chirality"])
 
 
 def test_the_mirrored_residue_is_named() -> None:
@@ -340,3 +362,34 @@ def test_chains_of_one_sequence_may_stand_for_each_other() -> None:
     one, other = (read_model(mmcif(each).encode(), "cif", (ONE, ONE)) for each in (fold, swapped))
 
     assert 1 == pytest.approx(agreement(one, other)["agreement_tm"], abs=0.01)
+
+
+def test_any_number_of_chains_of_one_sequence_may_stand_for_each_other() -> None:
+    chains = (ONE[:9],) * 5
+    fold, stands = folded(chains), [1, 0, 2, 4, 3]
+    place = {(atom.chain, atom.residue, atom.name): atom.place for atom in fold.atoms}
+    swapped = fold.moved({
+        n: place[stands[atom.chain], atom.residue, atom.name]
+        for n, atom in enumerate(fold.atoms)
+    })  # fmt: skip
+    one, other = (read_model(mmcif(each).encode(), "cif", chains) for each in (fold, swapped))
+
+    assert 1 == pytest.approx(agreement(one, other)["agreement_tm"], abs=0.01)
+
+
+def test_two_halves_with_another_hinge_agree_by_half_and_more() -> None:
+    fold = folded((ONE * 2,))
+    middle, turn = fold.at(len(ONE), "CA"), np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    bent = fold.moved({
+        n: turn @ (np.array(atom.place) - middle) + middle
+        for n, atom in enumerate(fold.atoms) if atom.residue >= len(ONE)
+    })  # fmt: skip
+    one, other = (read_model(mmcif(each).encode(), "cif", (ONE * 2,)) for each in (fold, bent))
+
+    assert 0.5 <= agreement(one, other)["agreement_tm"] < 0.9
+
+
+def test_what_is_not_defined_is_not_0() -> None:
+    model = read_model(mmcif(usual(("A", "G"))).encode(), "cif", ("A", "G"))
+
+    assert "agreement_lddt" not in agreement(model, model)

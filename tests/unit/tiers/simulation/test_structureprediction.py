@@ -7,10 +7,13 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_LZMA, ZipFile
 
 import pytest
+from structurefiles import ending
 from synthetic_folds import boltz, folded, read_request, written
 
 import verifier_ladder as vl
@@ -21,7 +24,14 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.testing.answerkey import AnswerKey
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.sequencegate import SequenceGate
-from verifier_ladder.tiers.simulation.predictors import PROFILES, SYNTHETIC, Request, programs
+from verifier_ladder.tiers.simulation import predictors
+from verifier_ladder.tiers.simulation.predictors import (
+    LONGEST,
+    PROFILES,
+    SYNTHETIC,
+    Request,
+    programs,
+)
 from verifier_ladder.tiers.simulation.structureprediction import QUANTITIES, StructurePrediction
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
@@ -113,6 +123,8 @@ def test_without_a_predictor_it_abstains_and_says_how_to_install_one(
         ("[boltz]\ncommand = 'boltz'\nversion = '1'", "list"), ("[esmfold]\n", "command"),
         ("[esmfold]\ncommand = ['x']\nversion = '1'", "no profile 'esmfold'"), ("[", "TOML"),
         ("[boltz]\ncommand = []\nversion = '1'", "at least 1"), ("boltz = 3", "boltz|dict|valid"),
+        ("[boltz]\ncommand = ['x']\nversion = '1'\nseconds = 43201", "less than or equal to 43200"),
+        ("[boltz]\ncommand = ['x']\nversion = '1'\nseconds = inf", "seconds: Input"),
     ],
 )  # fmt: skip
 def test_a_file_of_the_host_that_makes_no_sense_is_refused_by_name(
@@ -282,6 +294,22 @@ def test_what_is_not_defined_is_declined_before_any_work_and_kept(
     assert told in verdict.reason
 
 
+def test_chains_of_one_residue_have_no_lddt() -> None:
+    verdict = judged("A:G", predictors=["boltz", "colabfold"], score="agreement_lddt")
+
+    assert verdict.is_answer
+    assert "says nothing of chains of one residue" in verdict.reason
+
+
+def test_none_is_run_before_all_may_be(host: Host, tmp_path: Path) -> None:
+    host(boltz=shell(f"touch {tmp_path / 'ran'}"))
+
+    verdict = judged(predictors=["boltz", "colabfold"])
+
+    assert "colabfold is not installed" in verdict.reason
+    assert not (tmp_path / "ran").exists()
+
+
 def test_what_is_no_protein_is_rejected_without_a_predictor() -> None:
     assert Outcome.REJECT is judged("the answer").outcome
 
@@ -304,8 +332,9 @@ def test_each_quantity_may_be_the_score(name: str) -> None:
         ("kill -9 $$", "was killed by signal 9"),
         ('mkdir -p "$3"/predictions/fold; : >"$3"/predictions/fold/fold_model_0.cif', "is empty"),
         ('mkdir "$3"/predictions; ln -s /etc "$3"/predictions/fold', "no file of the best model"),
+        ('echo tidied up; rm -rf ./* "$3"', "its last words: tidied up"),
     ],
-    ids=["nothing", "an error", "killed", "an empty file", "a link"],
+    ids=["nothing", "an error", "killed", "an empty file", "a link", "no folder"],
 )
 def test_what_leaves_no_whole_prediction_has_failed(host: Host, script: str, told: str) -> None:
     host(boltz=shell(script))
@@ -329,6 +358,53 @@ def test_part_of_the_files_is_a_failure_and_an_exit_code_beside_all_of_them_is_n
     assert "tool" == part.failed_at
     assert "plddt_fold_model_0.npz can't be read" in part.reason
     assert Outcome.ACCEPT is all_of_them.outcome, all_of_them.reason
+
+
+def deep(files: dict[str, Any]) -> None:
+    """Lists in lists for a number, as deep as the parser reads them."""
+    name = ending(files, "confidence_fold_model_0.json")
+    files[name] = '{"ptm": ' + "[" * 1000 + "]" * 1000 + files[name][files[name].index(",") :]
+
+
+def packed_ill(files: dict[str, Any]) -> None:
+    """An array whose packing is broken."""
+    stream = BytesIO()
+    with ZipFile(stream, "w", ZIP_LZMA) as pack:
+        pack.writestr("plddt.npy", b"\x93NUMPY" * 99)
+    data = bytearray(stream.getvalue())
+    data[60:90] = b"\xff" * 30
+    files[ending(files, "plddt_fold_model_0.npz")] = bytes(data)
+
+
+@pytest.mark.parametrize("edit", [deep, packed_ill])
+def test_files_that_break_a_library_are_held_against_nobody(
+    host: Host, tmp_path: Path, edit: Callable[[dict[str, Any]], None]
+) -> None:
+    files = boltz(folded((ONE,)))
+    edit(files)
+    written(tmp_path / "left", files)
+    host(boltz=shell(f'cp -r {tmp_path}/left/. "$3"'))
+
+    verdict = judged()
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "what it left can't be read" in verdict.reason
+    assert "cause" not in verdict.evidence
+
+
+def test_no_program_is_given_longer_than_the_engine_waits() -> None:
+    assert 2 * LONGEST < StructurePrediction.timeout  # Who hangs may be rejected.
+
+
+def test_what_a_program_says_without_end_fills_no_disk(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predictors, "_LONGEST_LOG", 10_000)
+    monkeypatch.setattr(predictors, "_LOOK", 0.05)
+    waits = "while [ $(stat -L -c %s /proc/$$/fd/1) -gt 10000 ]; do :; done"
+    host(boltz=shell(f"head -c 50000 /dev/zero; {waits}; echo short again", seconds=300.0))
+
+    assert "its last words: short again" in judged().reason
 
 
 def is_over(pid: int) -> bool:
