@@ -219,7 +219,7 @@ def predict(name: str, request: Request) -> Prediction:
             told = f"{error}"
             if not isinstance(error, ToolError):
                 told = f"what it left can't be read: {type(error).__name__} {printable(told, 120)}"
-            raise OutputError(f"{name} {found.told}: {told} ({ended})") from None
+            raise OutputError(f"{name} {found.told}: {told} ({ended})") from error
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float) -> str:

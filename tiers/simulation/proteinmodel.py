@@ -8,7 +8,7 @@ nothing of the protein. What is measured here rests on the coordinates alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain as joined
 from itertools import islice, permutations, product
 from math import factorial, prod

@@ -115,8 +115,8 @@ class StructurePrediction(SingleVerifier):
       more; 0.0 is a value), `pae` (mean, Å),
     - what the coordinates say: `clashes` (pairs of heavy atoms in 1000 that overlap by 0.8 Å),
       `chirality` (residues whose CA is no L-amino acid's), `bonds` and `angles` (% of those of
-      backbone and CB that are off by 0.1 Å or 20°), `breaks` of a chain, `twisted` (% of peptides 30° off their plane), `cis`
-      (peptides before other residues than proline),
+      backbone and CB that are off by 0.1 Å or 20°), `breaks` of a chain, `twisted` (% of peptides
+      30° off their plane), `cis` (peptides before other residues than proline),
     - how alike two predictors' models are: `agreement_lddt` and `agreement_tm`, of CA.
 
     **A predictor's confidence can be optimised**: sequences are found that it is sure of and that
