@@ -363,16 +363,17 @@ def test_part_of_the_files_is_a_failure_and_an_exit_code_beside_all_of_them_is_n
 def deep(files: dict[str, Any]) -> None:
     """Lists in lists for a number, as deep as the parser reads them."""
     name = ending(files, "confidence_fold_model_0.json")
-    files[name] = '{"ptm": ' + "[" * 1000 + "]" * 1000 + files[name][files[name].index(",") :]
+    rest = files[name][files[name].index(",") :]
+    files[name] = '{"confidence_score": ' + "[" * 1000 + "]" * 1000 + rest
 
 
 def packed_ill(files: dict[str, Any]) -> None:
     """An array whose packing is broken."""
     stream = BytesIO()
     with ZipFile(stream, "w", ZIP_LZMA) as pack:
-        pack.writestr("plddt.npy", b"\x93NUMPY" * 99)
+        pack.writestr("plddt.npy", bytes(range(256)))
     data = bytearray(stream.getvalue())
-    data[60:90] = b"\xff" * 30
+    data[50:70] = b"\xff" * 20  # Of what is packed, not of what says where it lies.
     files[ending(files, "plddt_fold_model_0.npz")] = bytes(data)
 
 
