@@ -403,7 +403,7 @@ def test_what_a_program_says_without_end_fills_no_disk(
     monkeypatch.setattr(predictors, "_LONGEST_LOG", 10_000)
     monkeypatch.setattr(predictors, "_LOOK", 0.05)
     waits = "while [ $(stat -L -c %s /proc/$$/fd/1) -gt 10000 ]; do :; done"
-    host(boltz=shell(f"head -c 50000 /dev/zero; {waits}; echo short again", seconds=300.0))
+    host(boltz=shell(f"yes '' | head -c 50000; {waits}; echo short again", seconds=300.0))
 
     assert "its last words: short again" in judged().reason
 
