@@ -132,6 +132,24 @@ def test_the_metrics_come_to_areals_tracker(call: Call, tracker: Any) -> None:
     } == told  # fmt: skip
 
 
+def test_processes_that_get_it_record_one_run(api: ModuleType, tmp_path: Path) -> None:
+    """AReaL has a pool of them for each number of workers that its wrappers ask for."""
+    check = vl.wrap(judge, version="1", columns=["answer"], isolation="inline")
+    made = reward_fn(check, ledger=tmp_path / "ledger.db", deadline=50)
+    pools = [
+        api.AsyncRewardWrapper(made, max_retries=0, timeout_seconds=60, max_workers=workers)
+        for workers in (1, 2)
+    ]
+
+    async def ask() -> list[float]:
+        return [await pool("2 + 2 =", "4", [1], [2], answer="4") for pool in pools]
+
+    assert [1.0, 1.0] == asyncio.run(ask())
+    with vl.open_ledger(tmp_path / "ledger.db") as ledger:
+        blocks = [ledger.read(entry).samples for entry in ledger.entries(kind="score")]
+    assert [2, 1] == [len(blocks), len({samples.run for samples in blocks})]
+
+
 def test_a_process_that_gets_it_with_every_call_opens_one_run(call: Call, tmp_path: Path) -> None:
     """With every call that is made before, after or while others are answered."""
     call("1", "2", "3", "4", first=1)
