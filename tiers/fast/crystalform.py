@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from verifier_ladder.errors import ToolError
-from verifier_ladder.tiers.fast.crystalfile import Array, Crystal, ask_spglib, elements
+from verifier_ladder.tiers.fast.crystalfile import Array, Crystal, ask_spglib, bad, elements
 
+_LEAST_VECTOR = 0.1
+"""Å. In a cell with a shorter one an atom stands in its own image, and to look for its symmetry
+may take minutes."""
 TOLERANCE = 1e-3
 """Å. Atoms that a translation brings so close to each other are images of one."""
 _ROUNDS = 5
@@ -49,8 +52,10 @@ def canonical(crystal: Crystal, tolerance: float = TOLERANCE) -> Crystal:
     smaller ones, that is repeated until nothing changes.
 
     Raises:
+        CandidateError: If an atom stands in its own image.
         ToolError: If a library is not installed.
     """
+    _refuse_needles(crystal)
     form = _smallest(crystal, tolerance)
     for _ in range(_ROUNDS):
         again = _smallest(form, tolerance)
@@ -58,6 +63,18 @@ def canonical(crystal: Crystal, tolerance: float = TOLERANCE) -> Crystal:
             break
         form = again
     return form
+
+
+def _refuse_needles(crystal: Crystal) -> None:
+    from ase.geometry import minkowski_reduce
+
+    shortest = float(np.linalg.norm(minkowski_reduce(crystal.lattice)[0], axis=1).min())
+    if shortest < _LEAST_VECTOR:
+        raise bad(
+            f"each atom is {shortest:.2g} Å from its own image; "
+            f"at least {_LEAST_VECTOR:g} are read",
+            "Give longer lattice vectors.",
+        )
 
 
 def _smallest(crystal: Crystal, tolerance: float) -> Crystal:

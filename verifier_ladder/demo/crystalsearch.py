@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -33,7 +34,7 @@ from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.reward import Reward
 from verifier_ladder.run import Run
 from verifier_ladder.spending import Spending, spending
-from verifier_ladder.summary.steps import StepCurves
+from verifier_ladder.summary.steps import StepCurves, StepMeans
 from verifier_ladder.tiers.fast.crystalgate import CrystalGate
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ class Generation(NamedTuple):
     """What was said of the crystals of one generation, in the mean."""
 
     step: int
-    pays: float
-    """What the force field would have them paid by itself; what the gate rejects is paid 0."""
+    pays: float | None
+    """What the force field would have them paid by itself, where it is known; what the gate
+    rejects is paid 0."""
     told: float | None
     """What the search was told: corrected by audits."""
     true: float | None
@@ -116,8 +118,10 @@ class Trial:
         return max(self.generations, key=lambda each: each.impossible)
 
     def mean(self, name: str) -> float:
-        """What its last generations have of something, in the mean."""
-        return fmean(getattr(each, name) or 0.0 for each in self.generations[-LAST:])
+        """What its last generations have of something, in the mean; NaN where nothing is known."""
+        known = [getattr(each, name) for each in self.generations[-LAST:]]
+        known = [value for value in known if value is not None]
+        return fmean(known) if known else nan
 
     def cost(self, verifier: str) -> float:
         """Seconds of processor time of one check; 0 where there was none."""
@@ -245,7 +249,8 @@ def search(name: str, ladder: Ladder, ledger: Ledger, draws: int, tell: Tell) ->
             curves.refresh()
             told = len(made.alarms)
             made.alarms = tuple(curves.alarms)
-            _note(made, own.crystals, rewards, curves, step)
+            means = next((each for each in curves.steps if each.step == step), None)
+            note(made, own.crystals, rewards, means, step)
             tell(made.generations[-1], made.alarms[told:])
             own.learn([reward.value for reward in rewards])
     made.costs = {each.name: each for each in spending(ledger, "verifier", campaign=name)}
@@ -265,33 +270,36 @@ def _run(name: str, ladder: Ladder) -> Run:
     )  # fmt: skip
 
 
-def _note(
+def note(
     made: Trial,
     crystals: Sequence[Proposal],
     rewards: Sequence[Reward],
-    curves: StepCurves,
+    means: StepMeans | None,
     step: int,
 ) -> None:
-    """Keep what was said of a generation."""
-    paid = [Paid(c, _pays(reward)) for c, reward in zip(crystals, rewards, strict=True)]
+    """Keep what was said of a generation; what has no answer of the force field is left out."""
+    told = [(crystal, _pays(reward)) for crystal, reward in zip(crystals, rewards, strict=True)]
+    paid = [Paid(crystal, value) for crystal, value in told if value is not None]
     possible = [each.reward for each in paid if each.crystal.contact.is_possible]
-    means = next((each for each in curves.steps if each.step == step), None)
     made.generations.append(Generation(
-        step, fmean(each.reward for each in paid), means and means.told, means and means.shadow,
-        len(paid) - len(possible),
+        step, fmean(each.reward for each in paid) if paid else None,
+        means and means.told, means and means.shadow,
+        sum(not crystal.contact.is_possible for crystal in crystals),
     ))  # fmt: skip
     made.possible = max([made.possible, *possible])
-    made.best = max([*filter(None, [made.best]), *paid], key=lambda each: each.rank)
+    made.best = max([*filter(None, [made.best]), *paid], key=lambda each: each.rank, default=None)
     made.let_through += sum(
         not crystal.contact.is_possible and reward.components.get(ForceField.name) is not None
         for crystal, reward in zip(crystals, rewards, strict=True)
     )
 
 
-def _pays(reward: Reward) -> float:
-    """What the force field alone would pay; 0 where it was not asked."""
+def _pays(reward: Reward) -> float | None:
+    """What the force field alone would pay: 0 for what the gate rejected; None if not known."""
     said = reward.components.get(ForceField.name)
-    return 0.0 if said is None else REWARD.scale(said)
+    if said is not None:
+        return REWARD.scale(said)
+    return 0.0 if reward.is_rejected else None
 
 
 # ---- What came of it
@@ -303,13 +311,14 @@ def settle(made: Pair, ledger: Ledger, name: str) -> None:
     from verifier_ladder.tiers.fast.crystal import crystal_of
     from verifier_ladder.tiers.fast.crystalgate import as_atoms
 
-    best = [trial.best.crystal for trial in made.both if trial.best is not None]
+    best = [(trial, trial.best.crystal) for trial in made.both if trial.best is not None]
     ladder = stability()
     with Campaign.open(name, ladder=ladder, ledger=ledger, run=_run(name, ladder)) as own:
-        samples = [_sample(crystal, 0, place) for place, crystal in enumerate(best)]
-        for trial, reward in zip(made.both, own.score(samples, deadline=_DEADLINE), strict=True):
+        samples = [_sample(crystal, 0, place) for place, (_, crystal) in enumerate(best)]
+        for (trial, _), reward in zip(best, own.score(samples, deadline=_DEADLINE), strict=True):
             trial.at_rest = reward
-    made.found = energies(as_atoms(crystal_of(best[0].text)))
+    if made.ungated.best is not None:
+        made.found = energies(as_atoms(crystal_of(made.ungated.best.crystal.text)))
     made.claims = _claims(made, ledger)
 
 

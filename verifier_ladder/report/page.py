@@ -171,7 +171,7 @@ def _render(
         order=terminal.order_text(summary) if summary.tiers else "",
         number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
         Tier=Tier, version=__version__, title=title, names=names,
-        leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary)],
+        leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary, names)],
         steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
         agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
         most=max((t.asked for t in summary.tiers), default=0),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -103,17 +104,23 @@ def everything_text(summary: Summary) -> str:
     return _listed(resources_text(summary.everything))
 
 
-def news(summary: Summary) -> list[str]:
-    """Who won, and which tiers have too little budget left for candidates that wait."""
+def news(summary: Summary, names: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Who won, and which tiers have too little budget left for candidates that wait.
+
+    Args:
+        summary: Of the campaign.
+        names: What candidates are called, by their content; by their content if left out.
+    """
     lines = []
     top = summary.tiers[-1].tier if summary.tiers else None
     winner = next((c for c in summary.best if top in c.scores and not c.doubt), None)
     if winner is not None and top is not None:
         how = "measured" if top is Tier.WORLD else f"by the {_tier_name(top)} tier"
         score = winner.scores[top]
+        name = names.get(winner.content, winner.content)
         value = number(score.value, score.uncertainty)
         unit = f" {printable(score.unit)}" if score.unit else ""
-        lines.append(f"Best {how}: {printable(winner.content, 60)}, {value}{unit}.")
+        lines.append(f"Best {how}: {printable(name, 60)}, {value}{unit}.")
     lines += [
         f"The {_tier_name(tier.tier)} tier has too little budget left for another check: "
         f"{plural(tier.parked, 'candidate waits', 'candidates wait')} for a larger one."

@@ -5,7 +5,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from crystals import PROTOTYPES, WRITERS, Solid, chance, cif, copied, poscar, rattled, repeated
+from crystals import (
+    PROTOTYPES,
+    WRITERS,
+    Solid,
+    cell,
+    chance,
+    cif,
+    copied,
+    made,
+    poscar,
+    rattled,
+    repeated,
+)
 
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.keys import content_key
@@ -123,3 +135,13 @@ def test_without_the_library_nothing_is_held_against_a_candidate(
 
     with pytest.raises(ToolError, match="materials"):
         form(poscar(SALT))
+
+
+@pytest.mark.parametrize("lattice", [(100, 20, 0.01), (900, 0.05, 900)])
+def test_a_cell_in_which_an_atom_stands_in_itself_is_refused_before_its_symmetry_is_sought(
+    lattice: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier_ladder.tiers.fast.crystalform.ask_spglib", None)
+
+    with pytest.raises(CandidateError, match="from its own image"):
+        form(poscar(made("Cu", cell(*lattice), (0, 0, 0))))

@@ -383,6 +383,7 @@ def test_who_won_and_who_waits_for_budget_are_told(history: History) -> None:
 
     won, waits = news(summary)
     assert won == f"Best measured: CCO, −5.0 ± 1.0 {UNIT}."
+    assert news(summary, {"CCO": "ethanol"})[0] == won.replace("CCO", "ethanol")
     assert waits == (
         "The high fidelity tier has too little budget left for another check: "
         "1 candidate waits for a larger one."
