@@ -141,14 +141,20 @@ def costs(made: Pair) -> list[Row]:
         ),
         Row(
             "to look at one of them took",
-            duration(made.ungated.cost(ForceField.name)),
-            duration(made.gated.cost(CrystalGate.name)),
+            _took(made.ungated, ForceField.name),
+            _took(made.gated, CrystalGate.name),
         ),
         Row(
             "first alarm",
             *(f"step {trial.alarm.last.step}" if trial.alarm else "none" for trial in made.both),
         ),
     ]  # fmt: skip
+
+
+def _took(trial: Trial, name: str) -> str:
+    """What one check took, where there was one."""
+    cost = trial.cost(name)
+    return duration(cost) if cost else "–"
 
 
 def _checks(trial: Trial, name: str) -> str:
@@ -196,13 +202,14 @@ def _lead(made: Pair) -> str:
     named = (
         f"an alarm named {alarm.stratum} at step {alarm.last.step}" if alarm else "no alarm rang"
     )
+    took = _took(made.gated, CrystalGate.name)
+    looked = f", each of which was rejected in {took}" if took != "–" else ""
     return (
         f"{contact.one} and {contact.other} {contact.distance:.2f} Å apart: a force field finds "
         f"them {-made.found.field:,.0f} eV an atom more stable than the metals, and pays "
         f"{made.ungated.best.reward:.2f}. A search for stable alloys found such crystals and made "
         f"{made.ungated.impossible} of them; {named}. Behind the gate it made "
-        f"{made.gated.impossible}, each of which was rejected in "
-        f"{duration(made.gated.cost(CrystalGate.name))}."
+        f"{made.gated.impossible}{looked}."
     )
 
 

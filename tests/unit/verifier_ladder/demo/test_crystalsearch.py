@@ -4,8 +4,9 @@ from math import isnan
 
 import pytest
 
+from verifier_ladder.demo.crystalpage import costs
 from verifier_ladder.demo.crystals import ForceField, Proposal
-from verifier_ladder.demo.crystalsearch import Generation, Trial, note
+from verifier_ladder.demo.crystalsearch import Generation, Pair, Trial, note
 from verifier_ladder.reward import Reward
 
 SOUND = Proposal([4.0] * 3, [(0.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.0, 0.5), (0.0, 0.5, 0.5)])
@@ -32,3 +33,9 @@ def test_the_mean_of_generations_leaves_out_what_is_not_known() -> None:
 
     assert trial.mean("pays") == pytest.approx(0.4)
     assert isnan(trial.mean("true"))
+
+
+def test_what_a_check_took_is_not_told_where_there_was_none() -> None:
+    (row,) = (row for row in costs(Pair(Trial("a"), Trial("b"))) if row.what.startswith("to look"))
+
+    assert ("–", "–") == (row.ungated, row.gated)
