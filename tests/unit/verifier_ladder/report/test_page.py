@@ -29,6 +29,7 @@ from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.drift import Alarm, Direction
 from verifier_ladder.scheduler.shadow import shadow_name
 from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.simulation.predictors import SYNTHETIC
 from verifier_ladder.verdict import Verdict
 
 HOSTILE = (
@@ -190,6 +191,13 @@ def test_no_text_of_a_model_becomes_markup(content: str, reason: str) -> None:
 
     assert "<i-am" not in html
     assert_safe(html)
+
+
+def test_a_predictor_that_predicts_nothing_is_told_in_full() -> None:
+    spec = ladder_spec((GATE, ESTIMATE))
+    spec["verifiers"][0]["tools"] = {"boltz": f"{'2' * 60} ({SYNTHETIC})"}
+
+    assert SYNTHETIC in render_report(History(open_ledger(None), "try", spec).ledger, "try")
 
 
 def test_the_policy_allows_the_style_sheet_and_nothing_else() -> None:
