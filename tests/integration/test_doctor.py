@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from verifier_ladder.cli.app import app
-from verifier_ladder.doctor import Finding, State, _extra, examine
+from verifier_ladder.doctor import Finding, State, _extra, _ledger, examine
 from verifier_ladder.registry import REGISTRY, Problem
 from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.sandbox.backend import chosen
@@ -108,3 +108,10 @@ def test_the_command_exits_with_1_on_a_failure(tmp_path: Path) -> None:
 
     assert 1 == done.exit_code
     assert not json.loads(done.stdout)["ok"]
+
+
+def test_a_database_without_a_ledger_is_no_failure(postgresql: str) -> None:
+    found = list(_ledger(postgresql))
+
+    assert found
+    assert State.FAIL not in {finding.state for finding in found}
