@@ -48,6 +48,7 @@ _ANSWERS = ("reached", "deviation", "explained", "answered")
 _FIRST = 1e9
 """Benefit that puts what has begun before all that has not."""
 _UNPAID = "the {tier} tier is worth its cost, and the budget pays for some of such samples only"
+_LEFT = "no tier is worth its cost, and nobody else wants what the {tier} tier's budget has left"
 _PASSED = "the budget of a cheaper tier does not pay for it"
 _DRAWN = "drawn for the {tier} tier with probability {propensity:.3g}"
 
@@ -378,19 +379,28 @@ class Climb:
 
         Where the middle tier has answered, the draw counts as far as the policy would draw by now;
         and what is worth its cost by now is asked for certain, if the budget pays for that beside
-        all other draws. If not, and where the middle tier was not paid, the draw counts.
+        all other draws. If not, and where the middle tier was not paid, the draw counts. Where
+        these are the last that can spend, what nobody wants any more buys the best of the others.
         """
         rows = np.array(list(lots), dtype=np.int64)
         if scene.is_passed_over:
             self._stop(rows, decisions, _PASSED)
+        paid = self._payable(rows, decisions, open_, scene, result)
+        self._send(paid, decisions)
         is_over = decisions.action[rows] == Action.STOP
-        draws = self._count(rows[is_over], decisions, open_, scene, result)
-        climbing = rows[~is_over]
-        paid = self._payable(climbing, decisions, open_, scene, result)
-        draws |= self._ask(paid, decisions, open_, result)
-        others = np.setdiff1d(climbing[decisions.to[climbing] == self._top], paid)
+        others = np.setdiff1d(rows[~is_over & (decisions.to[rows] == self._top)], paid)
         self._stop(others, decisions, _UNPAID)
-        return draws | self._count(others, decisions, open_, scene, result)
+        draws = self._ask(paid.tolist(), decisions, open_, result)
+        stops = np.concatenate([rows[is_over], others])
+        return draws | self._count(stops, decisions, open_, scene, result)
+
+    def _send(self, rows: NDArray[np.int64], decisions: Decisions) -> None:
+        """Have those of some rows ask the top tier that would stop otherwise."""
+        stopped = rows[decisions.action[rows] == Action.STOP]
+        decisions.action[stopped], decisions.reason[stopped] = (
+            Action.ESCALATE, len(decisions.reasons)
+        )  # fmt: skip
+        decisions.reasons = (*decisions.reasons, _LEFT)
 
     def _stop(self, rows: NDArray[np.int64], decisions: Decisions, reason: str) -> None:
         """End the climb of rows, and have the draws that were made ahead count."""
@@ -405,22 +415,71 @@ class Climb:
         open_: Sequence[list[int]],
         scene: Scene,
         result: Step,
-    ) -> list[int]:
+    ) -> NDArray[np.int64]:
         """Rows that the budget pays at the top tier beside all draws, the best ones first.
 
         Beside their own too: else those on which a draw fell would rather be asked for certain.
-        And beside those of rows that ask another middle tier: nobody else keeps them now.
+        What was kept for a row's own draw is there for those that come after it. And beside those
+        of rows that ask another middle tier: nobody else keeps them now.
         """
-        wanted = rows[decisions.to[rows] == self._top]
-        if not len(wanted):
-            return []
-        best = wanted[np.argsort(-decisions.benefit[wanted], kind="stable")]
-        places, all_ = ([open_[row][0] for row in some] for some in (best, rows))
-        drawn = [scene.standings[p] for p in all_ if (lot := scene.lot(p)) and lot.is_hit]
+        best = self._wanted(rows, decisions, scene)
+        if not len(best):
+            return best
+        fell = self._fallen(rows, decisions, open_, scene)
+        drawn = [scene.standings[open_[row][0]] for row in fell]
         spoken = self._spoken(scene, result) + self.knowledge.spoken({self._top: drawn})
-        share = self.knowledge.shares([scene.standings[p] for p in places], spoken)
-        found: list[int] = best[np.cumsum(share) <= 1.0].tolist()
-        return found
+        share = self.knowledge.shares([scene.standings[open_[row][0]] for row in best], spoken)
+        share = np.minimum(share, 2.0)  # More than all, and still a number.
+        kept = share * np.isin(best, fell)
+        is_paid = np.cumsum(share) - np.cumsum(kept) + kept <= 1.0
+        return best[np.logical_and.accumulate(is_paid)]
+
+    def _wanted(
+        self, rows: NDArray[np.int64], decisions: Decisions, scene: Scene
+    ) -> NDArray[np.int64]:
+        """Rows that are to be asked for certain as far as the budget pays, the best ones first.
+
+        The last that can spend leave nothing for others: there, all of which the top tier tells
+        anything, after those for which that is worth its cost.
+        """
+        stops = decisions.action == Action.STOP
+        wanted = ~stops
+        if not scene.is_passed_over and self._is_last(decisions):
+            wanted |= decisions.benefit > 0.0
+        chosen = rows[(wanted & (decisions.to == self._top))[rows]]
+        return chosen[np.lexsort((-decisions.benefit[chosen], stops[chosen]))]
+
+    def _is_last(self, decisions: Decisions) -> bool:
+        """Whether no others can spend: none follows, and none waits below the top tier."""
+        goes_on = (decisions.action != Action.STOP) & (decisions.to < self._top)
+        return self.knowledge.prices.is_all_known and not goes_on.any()
+
+    def _fallen(
+        self,
+        rows: NDArray[np.int64],
+        decisions: Decisions,
+        open_: Sequence[list[int]],
+        scene: Scene,
+    ) -> list[int]:
+        """Rows on which the draw that was made ahead falls, as far as it would count by now."""
+        most = self._most(rows, decisions, open_, scene)
+        lots = [scene.lot(open_[row][0]) for row in rows]
+        return [
+            row for row, lot, chance in zip(rows.tolist(), lots, most.tolist(), strict=True)
+            if lot and lot._replace(propensity=min(lot.propensity, chance)).is_hit
+        ]  # fmt: skip
+
+    def _most(
+        self,
+        rows: NDArray[np.int64],
+        decisions: Decisions,
+        open_: Sequence[list[int]],
+        scene: Scene,
+    ) -> NDArray[np.float64]:
+        """The largest chance that a draw which was made ahead leaves each row by now."""
+        floors = self._floors([open_[row] for row in rows], scene)
+        stops = decisions.action[rows] == Action.STOP
+        return np.where(stops, np.maximum(decisions.verify[rows], floors), 1.0)
 
     def _count(
         self,
@@ -432,8 +491,7 @@ class Climb:
     ) -> dict[int, Draw | Lot]:
         """The draws that were made ahead of rows whose climb stops; now they count."""
         kept = [open_[row] for row in rows]
-        most = np.maximum(decisions.verify[rows], self._floors(kept, scene))
-        drawn = self._draw_kept(kept, most, scene, result)
+        drawn = self._draw_kept(kept, self._most(rows, decisions, open_, scene), scene, result)
         return {row: drawn[open_[row][0]] for row in rows.tolist()}
 
     def _draw_kept(

@@ -293,6 +293,12 @@ class Prices:
         return not samples and self._latest == self._samples >= self.horizon
 
     @property
+    def is_all_known(self) -> bool:
+        """Whether nobody is expected to follow, and none of the others waits below the top."""
+        waits = any(column < self._top for column, _ in self._pending.values())
+        return self._is_last(0) and not waits
+
+    @property
     def is_over(self) -> bool:
         """Whether no samples are expected to follow, as the horizon or the caller has it."""
         return self._is_end if self.horizon is None else self._samples >= self.horizon
