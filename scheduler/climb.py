@@ -432,7 +432,8 @@ class Climb:
         share = np.minimum(share, 2.0)  # More than all, and still a number.
         kept = share * np.isin(best, fell)
         is_paid = np.cumsum(share) - np.cumsum(kept) + kept <= 1.0
-        return best[np.logical_and.accumulate(is_paid)]
+        paid: NDArray[np.int64] = best[np.logical_and.accumulate(is_paid)]
+        return paid
 
     def _wanted(
         self, rows: NDArray[np.int64], decisions: Decisions, scene: Scene
@@ -447,7 +448,8 @@ class Climb:
         if not scene.is_passed_over and self._is_last(decisions):
             wanted |= decisions.benefit > 0.0
         chosen = rows[(wanted & (decisions.to == self._top))[rows]]
-        return chosen[np.lexsort((-decisions.benefit[chosen], stops[chosen]))]
+        best: NDArray[np.int64] = chosen[np.lexsort((-decisions.benefit[chosen], stops[chosen]))]
+        return best
 
     def _is_last(self, decisions: Decisions) -> bool:
         """Whether no others can spend: none follows, and none waits below the top tier."""
@@ -479,7 +481,10 @@ class Climb:
         """The largest chance that a draw which was made ahead leaves each row by now."""
         floors = self._floors([open_[row] for row in rows], scene)
         stops = decisions.action[rows] == Action.STOP
-        return np.where(stops, np.maximum(decisions.verify[rows], floors), 1.0)
+        most: NDArray[np.float64] = np.where(
+            stops, np.maximum(decisions.verify[rows], floors), 1.0
+        )
+        return most
 
     def _count(
         self,

@@ -35,7 +35,7 @@ LADDER = Ladder(
 CALL = 100
 
 
-def number(text: str, salt: str) -> float:
+def number(text: object, salt: str) -> float:
     """Between 0 and 1, and another one for each text."""
     return int(sha256(f"{text} {salt}".encode()).hexdigest()[:8], 16) / 2**32
 
