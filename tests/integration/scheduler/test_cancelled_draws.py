@@ -5,7 +5,6 @@ sample. So a weight that is wrong by a tenth is an error of half a point.
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 from math import sqrt
@@ -13,7 +12,6 @@ from pathlib import Path
 from random import Random
 from statistics import mean, stdev
 
-import cloudpickle
 import numpy as np
 import pytest
 
@@ -27,8 +25,6 @@ from verifier_ladder.scheduler.engines.home import agreed_seed
 from verifier_ladder.scheduler.estimator import Estimator
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SIZE = 2000
 

@@ -6,7 +6,6 @@ too much or too little: a factor that is wrong by a tenth is an error of half a 
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from pathlib import Path
@@ -15,7 +14,6 @@ from statistics import mean, stdev
 from time import time
 from typing import Any
 
-import cloudpickle
 import pytest
 
 import verifier_ladder as vl
@@ -25,8 +23,6 @@ from verifier_ladder.scheduler.engines.home import agreed_seed
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.scheduler.watch import Watches
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 SIZE, STEPS = 100, 20
 ALL, NONE = -1e9, 1e9

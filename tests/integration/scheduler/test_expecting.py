@@ -9,7 +9,6 @@ from math import inf, nan
 from pathlib import Path
 from typing import Any, Literal
 
-import cloudpickle
 import numpy as np
 import pytest
 
@@ -18,8 +17,6 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.scheduler.policies.alltiers import AllTiers
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 DECLARED = 8.0
 

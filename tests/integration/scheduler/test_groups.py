@@ -28,7 +28,6 @@ from verifier_ladder.group import MOST_MEMBERS
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.rollouts import scoring
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 cloudpickle.register_pickle_by_value(comparing)
 
 

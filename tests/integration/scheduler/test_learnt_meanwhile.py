@@ -4,12 +4,10 @@ They were sent past the middle tier, by a policy for certain or by a draw, and w
 known while the first check of the top tier is at work.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pytest
 
@@ -21,8 +19,6 @@ from verifier_ladder.retrying import retry
 from verifier_ladder.runs.reading import read_run
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 BELIEVED, TRUTH, REJECT = 9.0, 3.0, 0.0
 TEXTS = ["a", "b"]

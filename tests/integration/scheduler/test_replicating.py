@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections import Counter
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-import cloudpickle
 import pytest
 
 import verifier_ladder as vl
@@ -18,8 +16,6 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.summary import summarise
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 class Diary:

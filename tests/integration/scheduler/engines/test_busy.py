@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-import cloudpickle
 import pytest
 from busy import busy_machine
 
@@ -16,8 +15,6 @@ from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines import process
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, Verdict
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 LIMIT = 0.5
 HONEST = LIMIT / 2

@@ -16,7 +16,6 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import psutil
 import pytest
@@ -33,9 +32,6 @@ from verifier_ladder.scheduler.engines import process
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import Verifier
-
-# Workers are replaced often here; they start faster without importing this module and pytest.
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 MEGABYTE = 1024**2
 

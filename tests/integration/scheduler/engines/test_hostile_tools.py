@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-import cloudpickle
 import pytest
 
 from verifier_ladder.candidate import Candidate
@@ -15,8 +14,6 @@ from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.inline import judge_inline
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, Verdict
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as in test_hostile
 
 PROGRAM = """
 import json, os, sys

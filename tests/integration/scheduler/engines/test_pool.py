@@ -13,7 +13,6 @@ from pathlib import Path
 from time import process_time, sleep
 from typing import Any
 
-import cloudpickle
 import psutil
 import pytest
 
@@ -24,8 +23,6 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.pool import PoolClosed, WorkerPool
 from verifier_ladder.verifiers import Verifier
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as in test_hostile
 
 Until = Callable[[Callable[[], object]], None]
 

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,8 +27,6 @@ from verifier_ladder.metering import seconds_of
 from verifier_ladder.scheduler.engines import progress
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Verdict
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # as in test_hostile
 
 Until = Callable[[Callable[[], object]], None]
 DEEDS: dict[str, Callable[[], Any]] = {

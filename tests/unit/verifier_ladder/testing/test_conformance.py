@@ -1,11 +1,9 @@
 """Rules beyond those that `VerifierTestCase` has its own tests for."""
 
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import cloudpickle
 import pytest
 
 from verifier_ladder.candidate import Candidate
@@ -15,8 +13,6 @@ from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.testing.answerkey import AnswerKey, Case
 from verifier_ladder.testing.conformance import RULES, Conformance, State
 from verifier_ladder.verdict import Verdict
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers need not import pytest
 
 TEXTS = [Candidate("text", content) for content in ("a", "bb")]
 

@@ -2,12 +2,10 @@
 
 import os
 import random
-import sys
 from collections.abc import Callable, Iterator
 from time import process_time
 from typing import Any
 
-import cloudpickle
 import pytest
 
 from verifier_ladder.candidate import Candidate, Turn
@@ -18,8 +16,6 @@ from verifier_ladder.testing.conformance import Conformance
 from verifier_ladder.testing.hostile import HOSTILE
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.verifiers import Verifier
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers need not import pytest
 
 TEXTS = [Candidate("text", content) for content in ("a", "bb", "ccc")]
 
