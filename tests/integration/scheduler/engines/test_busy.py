@@ -89,7 +89,17 @@ def judged(verifier: FunctionVerifier, *contents: str, nice: int = 0) -> list[Ve
         return [verdict for one in asked for verdict in one.result().verdicts]
 
 
-@pytest.mark.parametrize("deed", ["honest", "child", "threads"])
+# All cores are taken from the other tests meanwhile, so `make test` runs one of each kind.
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "honest",
+        pytest.param("child", marks=pytest.mark.slow),
+        pytest.param("threads", marks=pytest.mark.slow),
+    ],
+)
 def test_honest_work_is_not_rejected_beside_busy_neighbours(deed: str) -> None:
     verdicts = judged(LABOUR, *(f"{deed}{number}" for number in range(3)))
 
@@ -115,7 +125,7 @@ def test_honest_work_that_gives_way_to_all_others_is_not_rejected() -> None:
     "deed",
     [
         "spin",
-        "sleep",
+        pytest.param("sleep", marks=pytest.mark.slow),
         pytest.param("spinning threads", marks=pytest.mark.slow),
         pytest.param("spinning child", marks=pytest.mark.slow),
     ],
@@ -144,6 +154,7 @@ def test_who_lowers_its_own_priority_can_not_blame_the_neighbours(
     assert (Outcome.REJECT, "resource") == (verdict.outcome, verdict.evidence.get("cause"))
 
 
+@pytest.mark.slow
 def test_the_silence_of_a_service_is_not_held_against_a_candidate() -> None:
     (verdict,) = judged(OUT_OF_TOUCH, "sleep")
 
