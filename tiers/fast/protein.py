@@ -16,7 +16,7 @@ import numpy as np
 
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.text import printable
-from verifier_ladder.tiers.fast.extraction import DOCUMENT, LONGEST, agreed, answers
+from verifier_ladder.tiers.fast.extraction import DOCUMENT, agreed, answers
 
 HOW = "Write one protein as a PDB file of ATOM records, alone or in a fenced block."
 LANGUAGES = ("pdb", "ent")
@@ -86,14 +86,15 @@ class Residue(NamedTuple):
     """One amino acid."""
 
     name: str
-    place: str
-    """Its chain and number, as the file says."""
+    place: tuple[str, int]
+    """Its chain, a space where the file names none, and its number."""
     atoms: dict[str, Array]
     """Positions by the atom's name, Å; hydrogens are left out."""
 
     def __str__(self) -> str:
         """Its name and place."""
-        return f"{self.name} {self.place}"
+        chain, number = self.place
+        return f"{self.name} {chain.strip()}{number}"
 
 
 class Protein(NamedTuple):
@@ -111,6 +112,11 @@ class Protein(NamedTuple):
         """Positions of the main chain's atoms, Å, a row for each."""
         return np.array([each.atoms[name] for each in self.residues for name in BACKBONE])
 
+    @property
+    def canonical(self) -> str:
+        """All of it as a text that is the same on each host, whatever the order of the atoms."""
+        return "\n\n".join("\n".join(map(_lines, chain)) for chain in self.chains)
+
 
 def protein_of(content: str | bytes, max_residues: int = MOST_RESIDUES) -> Protein:
     """The one protein that an output proposes, sound enough for a force field.
@@ -122,26 +128,57 @@ def protein_of(content: str | bytes, max_residues: int = MOST_RESIDUES) -> Prote
     Raises:
         CandidateError: If there is none, several that differ, or one that is broken.
     """
-    texts = answers(content, DOCUMENT, HOW, languages=LANGUAGES)
-    found = [read(text, max_residues) for text in texts]
+    found = [read(text, max_residues) for text in _texts(content)]
     if len(found) > 1:
-        agreed((_told(each) for each in found), HOW)
+        agreed((each.canonical for each in found), HOW)
     for each in _flaws(found[0]):
         raise _bad(*each)
     return found[0]
 
 
-def rough_atoms(text: str) -> int:
-    """About how many atoms a protein has, hydrogens included, guessed from text alone.
+def rough_atoms(content: str | bytes, max_residues: int = MOST_RESIDUES) -> int:
+    """About how many atoms a protein has, hydrogens included; 0 for what is rejected at sight.
+
+    It reads the lines that `protein_of` reads, without their coordinates.
 
     Example:
         >>> rough_atoms("ATOM      1  N   ALA A   1      -6.554   1.125   0.706")
         2
     """
-    return 2 * sum(
-        line.startswith("ATOM  ") and not _HYDROGEN.fullmatch(line[12:16].strip())
-        for line in text[:LONGEST].splitlines()
-    )
+    try:
+        lines = _texts(content)[0].splitlines()
+    except CandidateError:
+        return 0
+    atoms = {
+        (_place(line), _names(line)[0]) for line in lines if _is_atom(line) and _is_heavy(line)
+    }
+    is_allowed = len({place for place, _ in atoms}) <= max_residues
+    return 2 * len(atoms) if is_allowed else 0
+
+
+def _texts(content: str | bytes) -> list[str]:
+    return list(answers(content, DOCUMENT, HOW, languages=LANGUAGES))
+
+
+def _is_atom(line: str) -> bool:
+    return line[:6].strip() == "ATOM"
+
+
+def _is_heavy(line: str) -> bool:
+    """Whether it has the number of a residue, and an atom of it that is no hydrogen."""
+    name, residue = _names(line)
+    is_known = name in ATOMS.get(residue, ()) or (residue in ATOMS and name == _LAST)
+    return is_known and _COUNT.fullmatch(line[22:26]) is not None
+
+
+def _names(line: str) -> tuple[str, str]:
+    """Of the atom and of its residue."""
+    return line[12:16].strip(), line[17:20].strip()
+
+
+def _place(line: str) -> tuple[str, int]:
+    """A residue's chain and number."""
+    return line[21:22], int(line[22:26])
 
 
 def read(text: str, max_residues: int) -> Protein:
@@ -155,7 +192,7 @@ def read(text: str, max_residues: int) -> Protein:
     chains = _Chains(max_residues)
     for number, line in enumerate(text.splitlines(), 1):
         record = line[:6].strip()
-        if record == "ATOM":
+        if _is_atom(line):
             chains.add(line, number)
         elif record == "TER":
             chains.end()
@@ -178,9 +215,8 @@ class _Chains:
     def __init__(self, most: int) -> None:
         self.most = most
         self.chains: list[list[Residue]] = []
-        self.seen: set[str] = set()
+        self.seen: set[tuple[str, int]] = set()
         self.models = 0
-        self._key = ""
         self._is_open = False
 
     def begin(self) -> None:
@@ -191,7 +227,7 @@ class _Chains:
 
     def end(self) -> None:
         """End a chain."""
-        self._is_open, self._key = False, ""
+        self._is_open = False
 
     def add(self, line: str, number: int) -> None:
         """Take an atom.
@@ -199,7 +235,7 @@ class _Chains:
         Raises:
             CandidateError: If the line is none, or the residue is strange or comes twice.
         """
-        name, residue = line[12:16].strip(), line[17:20].strip()
+        name, residue = _names(line)
         if not _COUNT.fullmatch(line[6:11]) or not _COUNT.fullmatch(line[22:26]):
             raise _bad(f"line {number} has no numbers of an atom and of a residue")
         if line[16:17] != " " or line[26:27] != " ":
@@ -217,28 +253,32 @@ class _Chains:
             if _HYDROGEN.fullmatch(name):
                 return
             raise _bad(f"line {number}: {residue} has no atom {printable(name, 10)!r}")
-        atoms = self._residue(residue, line[21:22], line[22:26].strip())
-        if name in atoms:
-            raise _bad(f"line {number}: atom {name} of {residue} {self._key} comes twice")
-        atoms[name] = at
+        told = self._residue(Residue(residue, _place(line), {}))
+        if name in told.atoms:
+            raise _bad(f"line {number}: atom {name} of {told} comes twice")
+        told.atoms[name] = at
 
-    def _residue(self, name: str, chain: str, number: str) -> dict[str, Array]:
-        """The atoms of the residue that is being read; a new one begins a chain where it must."""
-        key = f"{chain}{number}".strip()
-        if key == self._key and self._is_open and self.chains[-1][-1].name == name:
-            return self.chains[-1][-1].atoms
-        if key in self.seen:
-            raise _bad(f"residue {key} comes twice", "Number the residues of a chain in turn.")
+    def _residue(self, new: Residue) -> Residue:
+        """The residue that is being read, or a new one, which begins a chain where it must."""
+        last = self.chains[-1][-1] if self._is_open else None
+        if last is not None and (last.name, last.place) == (new.name, new.place):
+            return last
+        if new.place in self.seen:
+            chain, number = new.place
+            raise _bad(
+                f"residue {chain.strip()}{number} comes twice",
+                "Number the residues of a chain in turn.",
+            )
         if len(self.seen) >= self.most:
             raise _bad(
                 f"more than {self.most} residues", f"Propose a protein of at most {self.most}."
             )
-        self.seen.add(key)
-        if not self._is_open or self.chains[-1][-1].place[:1] != key[:1]:
+        self.seen.add(new.place)
+        if last is None or last.place[0] != new.place[0]:
             self.chains.append([])
-        self._key, self._is_open = key, True
-        self.chains[-1].append(Residue(name, key, {}))
-        return self.chains[-1][-1].atoms
+        self._is_open = True
+        self.chains[-1].append(new)
+        return new
 
     def whole(self) -> Protein:
         """All chains, the last residue of each with both of its oxygens.
@@ -275,10 +315,13 @@ def _position(line: str, number: int) -> Array:
 
 
 def _other_oxygen(atoms: Mapping[str, Array]) -> Array:
-    """Where the second oxygen of a chain's end is, in the plane of the first."""
+    """Where the second oxygen of a chain's end is, in the plane of the first.
+
+    It is rounded as in a file, so that hosts that round differently place it alike.
+    """
     centre = atoms["C"]
     away = -sum(_unit(atoms[name] - centre) for name in ("CA", "O"))
-    return np.asarray(centre + _OPEN_END * _unit(away))
+    return np.round(centre + _OPEN_END * _unit(away), 3)
 
 
 # ---- What no force field should see
@@ -335,22 +378,24 @@ def _clashes(protein: Protein) -> Iterator[tuple[str, str]]:
     """Atoms that are too close, and not bonded."""
     places = [(each, name) for each in protein.residues for name in each.atoms]
     points = np.array([each.atoms[name] for each, name in places])
+    joined = {
+        (one.place, other.place) for chain in protein.chains for one, other in pairwise(chain)
+    }
     for number, (residue, name) in enumerate(places[:-1]):
         near = np.linalg.norm(points[number + 1 :] - points[number], axis=1) < CLOSEST
         for at in np.flatnonzero(near) + number + 1:
             other, its = places[int(at)]
-            if not _are_neighbours(residue, name, other, its):
+            is_joined = (residue.place, other.place) in joined and (name, its) == ("C", "N")
+            if not is_joined and not (residue is other and _are_bonded(residue, name, its)):
                 yield (
                     f"{name} of {residue} and {its} of {other} are closer than {CLOSEST} Å",
                     "Move atoms apart that are not bonded.",
                 )
 
 
-def _are_neighbours(one: Residue, name: str, other: Residue, its: str) -> bool:
-    """Whether the table has a bond between them, or they are where residues join."""
-    if one is not other:
-        return (name, its) == ("C", "N")
-    pairs = (*BONDS[one.name], ("C", _LAST))
+def _are_bonded(residue: Residue, name: str, its: str) -> bool:
+    """Whether the table has a bond between two atoms of a residue."""
+    pairs = (*BONDS[residue.name], ("C", _LAST))
     return (name, its) in pairs or (its, name) in pairs
 
 
@@ -358,12 +403,11 @@ def _unit(vector: Any) -> Any:
     return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
-def _told(protein: Protein) -> str:
-    """What two proteins are compared by."""
+def _lines(residue: Residue) -> str:
+    """A residue as a text; a file gives three decimals."""
     return "\n".join(
-        f"{each} {name} {','.join(f'{x:.3f}' for x in at)}"
-        for each in protein.residues
-        for name, at in sorted(each.atoms.items())
+        f"{residue.name} {residue.place} {name} {','.join(f'{x:.3f}' for x in at)}"
+        for name, at in sorted(residue.atoms.items())
     )
 
 

@@ -70,6 +70,11 @@ _ROUGHLY, _MINIMISING = 10.0, 500
 _PER_KCAL, _PER_NM = 4.184, 10.0
 _FURTHEST = 1000.0
 """nm from the origin: no part of a protein gets there by itself."""
+_PATIENCE, _LONGEST = 10.0, 30 * 86_400.0
+"""How many times as long as expected a run may take on a busy or a slow machine; and seconds that
+the largest protein may be expected to take."""
+_LARGEST_RESIDUE = 27
+"""Atoms of an arginine that is alone in its chain, hydrogens included."""
 _SEEDS: Final = 2**31 - 1
 _LONGEST_RUN = 100_000
 """Picoseconds."""
@@ -149,7 +154,7 @@ class OpenmmStability(SingleVerifier):
     """
 
     name = "openmm-stability"
-    version = "1"
+    version = "2"
     tier = Tier.HIGH_FIDELITY
     kind = "structure"
     domain = "structural biology"
@@ -215,6 +220,14 @@ class OpenmmStability(SingleVerifier):
             equilibration=equilibration, duration=duration, unsolved=unsolved,
             max_residues=max_residues, replicates=replicates, **self._criteria.settings,
         )  # fmt: skip
+        expected = seconds_for(_LARGEST_RESIDUE * max_residues, self._stretches)
+        if expected > _LONGEST:
+            raise ConfigError(
+                f"{max_residues} residues for {self._stretches} picoseconds take about "
+                f"{expected / 86_400:.0f} days: lower max_residues, duration or equilibration, "
+                f"to {_LONGEST / 86_400:.0f} days at most"
+            )
+        self.timeout = max(self.timeout, _PATIENCE * expected)
         self.unit = self._criteria.unit
         self.features = self._criteria.features
         self.tools = versions("openmm")
@@ -225,9 +238,7 @@ class OpenmmStability(SingleVerifier):
 
     def expected_cost(self, candidate: Candidate) -> Cost:
         """What it takes, by the number of atoms guessed from the text."""
-        content = candidate.content
-        text = content if isinstance(content, str) else content.decode("ascii", "replace")
-        atoms = rough_atoms(text)
+        atoms = rough_atoms(candidate.content, self.settings["max_residues"])
         if not atoms:
             return Cost(seconds=0.01)
         return Cost(seconds=round(seconds_for(atoms, self._stretches), 2))
@@ -243,13 +254,15 @@ class OpenmmStability(SingleVerifier):
         # What a lone check draws would be another number each time.
         seed = random.getrandbits(31) if self.replicates > 1 else 1
         model = Model(protein, self._conditions)
-        checkpoint = Checkpoint(self.key_digest, f"{seed}".encode(), model.digest)
+        about = f"{seed}".encode(), protein.canonical.encode()
+        checkpoint = Checkpoint(self.key_digest, *about, model.names.encode())
         try:
             begun = Run.kept(checkpoint, model.size) or model.begun()
             run = self._ended(model, begun, seed, checkpoint)
         except BlownUpError as error:
+            told = self._unsolved(error, seed)
             checkpoint.clear()
-            raise self._unsolved(error) from error
+            raise told from error
         checkpoint.clear()
         evidence = {"atoms": model.size, "seed": seed, "picoseconds": self.settings["duration"]}
         if begun.drifts:
@@ -261,10 +274,10 @@ class OpenmmStability(SingleVerifier):
         names = Conditions._fields
         return Conditions(**{name: self.settings[name] for name in names})
 
-    def _ended(self, model: Model, run: Run, seed: int, checkpoint: Checkpoint) -> Run:
+    def _ended(self, model: Model, run: Run, seed: int, checkpoint: Checkpoint | None) -> Run:
         while len(run.drifts) < self._stretches:
             run = model.further(run, seed)
-            if checkpoint.is_due:
+            if checkpoint is not None and checkpoint.is_due:
                 checkpoint.save(run.model_dump_json().encode())
         return run
 
@@ -278,11 +291,13 @@ class OpenmmStability(SingleVerifier):
             "energy": round(float(np.mean(energies[half:])), 2),
         }
 
-    def _unsolved(self, error: BlownUpError) -> CandidateError | UnsolvedError | ToolError:
-        """What becomes of a run that has blown up, by how a harmless one goes."""
+    def _unsolved(
+        self, error: BlownUpError, seed: int
+    ) -> CandidateError | UnsolvedError | ToolError:
+        """What becomes of a run that has blown up, by how a harmless one goes to its end."""
         model = Model(protein_of(CONTROL), self._conditions)
         try:
-            model.further(model.begun(), 1)
+            self._ended(model, model.begun(), seed, None)
         except BlownUpError:
             return ToolError(f"{error}; so did that of a small peptide")
         told = f"{error}; that of a small peptide does not"
@@ -320,13 +335,15 @@ class Run(BaseModel):
 
     @classmethod
     def kept(cls, checkpoint: Checkpoint, atoms: int) -> Run | None:
-        """The one that was begun; None if there is none of so many atoms."""
+        """The one that was begun; None if there is none that is whole, of so many atoms."""
         data = checkpoint.load()
         try:
             found = None if data is None else cls.model_validate_json(data)
         except ValidationError:
             return None
-        return found if found is not None and len(found.positions) == atoms else None
+        if found is None or len(found.drifts) != len(found.energies):
+            return None
+        return found if len(found.positions) == len(found.velocities) == atoms else None
 
 
 class Model:
@@ -366,10 +383,9 @@ class Model:
         return len(self._start)
 
     @property
-    def digest(self) -> bytes:
-        """What stands for it beside the conditions."""
-        names = ",".join(f"{each.residue.name} {each.name}" for each in self._atoms)
-        return names.encode() + self._start.tobytes()
+    def names(self) -> str:
+        """Of all its atoms, hydrogens included: what a run's positions are of, on each host."""
+        return ",".join(f"{each.residue.name} {each.name}" for each in self._atoms)
 
     def begun(self) -> Run:
         """Minimise, with the backbone held.

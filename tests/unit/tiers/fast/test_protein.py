@@ -70,6 +70,35 @@ def test_chains_end_where_the_file_says_so() -> None:
     assert "GLY B2" == str(both.residues[-1])
 
 
+def test_a_chain_without_a_letter_is_one_chain() -> None:
+    blank = protein_of(TEXT.replace(" A  ", "    "))
+
+    assert [6] == [len(chain) for chain in blank.chains]
+    assert "ALA 1" == str(blank.residues[0])
+
+
+def test_residue_eleven_of_no_chain_is_not_the_first_of_chain_one() -> None:
+    def numbered(chain: str, number: int) -> str:
+        lines = pdb(moved(peptide("G", STRAND), lambda rows: rows + 9.0 * number)).splitlines()
+        return "\n".join(f"{line[:21]}{chain}{number:4}{line[26:]}" for line in lines[:-2])
+
+    both = protein_of(f"{numbered(' ', 11)}\n{numbered('1', 1)}")
+
+    assert [(" ", 11), ("1", 1)] == [each.place for each in both.residues]
+
+
+def test_a_nitrogen_of_another_chain_is_not_bonded_to_a_carbonyl() -> None:
+    fixed = peptide("G", STRAND)
+    place = {each.name: each.at for each in fixed}
+    normal = np.cross(place["CA"] - place["C"], place["O"] - place["C"])
+    above = place["C"] + 1.8 * normal / np.linalg.norm(normal)
+    other = turned(peptide("G", STRAND, chain="B"), 0)
+    start = next(each.at for each in other if each.name == "N")
+
+    with pytest.raises(CandidateError, match="C of GLY A1 and N of GLY B1 are closer"):
+        protein_of(pdb([*fixed, *moved(other, lambda rows: rows - start + above)]))
+
+
 def test_bonds_that_a_file_tells_are_not_read() -> None:
     told = protein_of(TEXT.replace("END", "CONECT    1   20\nEND"))
 
@@ -128,7 +157,9 @@ def test_more_residues_than_are_allowed_are_not_read() -> None:
 
 def test_the_number_of_atoms_is_guessed_from_the_text() -> None:
     assert 2 * len(PEPTIDE) == rough_atoms(TEXT)
-    assert 0 == rough_atoms("AGSVTI")
+    assert 2 * len(PEPTIDE) == rough_atoms(TEXT.replace("ATOM  ", " ATOM "))
+    assert 0 == rough_atoms("AGSVTI") == rough_atoms("ATOM  \n" * 9) == rough_atoms(TEXT, 5)
+    assert 2 * len(PEPTIDE) == rough_atoms(TEXT * 9, 6)
 
 
 def _edited(text: str, draw: random.Random) -> str:

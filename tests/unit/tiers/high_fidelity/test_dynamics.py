@@ -76,10 +76,6 @@ UNSEEN = (
     "4 * 3600.0 -> 4 / 3600.0",
     "if not atoms: return Cost(seconds=0.01) -> if not not atoms: return Cost(seconds=0.01)",
     (
-        "content if isinstance(content, str) else content.decode('ascii', 'replace') -> "
-        "content if not isinstance(content, str) else content.decode('ascii', 'replace')"
-    ),
-    (
         "2 * sum((line.startswith('ATOM ') and (not _HYDROGEN.fullmatch(line[12:16].strip())) for "
         "line in ... -> 2 / sum((line.startswith('ATOM ') and (not "
         "_HYDROGEN.fullmatch(line[12:16].strip())) for line in ..."
@@ -243,7 +239,13 @@ def test_what_was_computed_before_a_worker_was_killed_is_not_computed_again(
     assert [] == list(folder.iterdir())
 
 
-@pytest.mark.parametrize("said", [b"", b"{}", b'{"positions": [[0, 0, 1]], "velocities": []}'])
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"", b"{}", b'{"positions": [[0, 0, 1]], "velocities": []}',
+        b'{"positions": [[0, 0, 1]], "velocities": [[0, 0, 1]], "drifts": [1], "energies": []}',
+    ],
+)  # fmt: skip
 def test_a_checkpoint_that_is_none_of_this_protein_is_not_gone_on_with(
     folder: Path, said: bytes
 ) -> None:
@@ -251,7 +253,7 @@ def test_a_checkpoint_that_is_none_of_this_protein_is_not_gone_on_with(
     checkpoint = checkpoints.Checkpoint(b"a")
     checkpoint.save(said)
 
-    assert Run.kept(checkpoint, atoms=33) is None
+    assert Run.kept(checkpoint, atoms=1) is None
 
 
 @pytest.mark.parametrize("name", ["drift", "energy"])
@@ -294,7 +296,7 @@ def test_a_ladder_chooses_what_becomes_of_what_blows_up(
     further = Model.further
 
     def blow_up(self: Model, run: Run, seed: int) -> Run:
-        if self.size > 33:
+        if self.size > 33 and run.drifts:
             raise BlownUpError("the trajectory blows up")
         return further(self, run, seed)
 
@@ -317,6 +319,19 @@ def test_what_blows_up_for_everybody_is_a_failure_of_the_tool(
 
     assert "tool" == verdict.failed_at
     assert not verdict.is_answer
+
+
+def test_what_blows_up_for_everybody_once_it_is_let_go_is_a_failure_of_the_tool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def blow_up(_: Model, run: Run, seed: int) -> Run:
+        if run.drifts and seed == 1:
+            raise BlownUpError("the trajectory blows up")
+        return run.model_copy(update={"drifts": [0.1], "energies": [0.0]})
+
+    monkeypatch.setattr(Model, "further", blow_up)
+
+    assert "tool" == judged(CONTROL).failed_at
 
 
 def test_atoms_that_fly_apart_end_a_trajectory(model: Model) -> None:
@@ -359,6 +374,7 @@ def test_without_the_library_the_verifier_says_what_to_install(
         ({"criteria": {"rmsd": {}}}, "give least"),
         ({"duration": 0}, "duration"),
         ({"duration": 10**6}, "give at most 100000"),
+        ({"duration": 100_000, "max_residues": 1000}, "lower max_residues"),
         ({"temperature": 1e4}, "give at most 1000"),
         ({"replicates": 101}, "give at most 100"),
     ],
@@ -375,6 +391,12 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told:
 )
 def test_what_is_reserved_is_within_a_factor_of_two(atoms: int, seconds: float) -> None:
     assert 0.5 < seconds_for(atoms, 22) / seconds < 2
+
+
+def test_the_largest_protein_has_time_to_end() -> None:
+    long = OpenmmStability(duration=2000)
+
+    assert long.timeout > 5 * seconds_for(60 * 24, 2002) > OpenmmStability(duration=1).timeout
 
 
 def test_larger_proteins_and_longer_runs_cost_more_and_no_protein_next_to_nothing() -> None:
