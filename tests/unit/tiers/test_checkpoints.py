@@ -46,11 +46,14 @@ def test_nothing_is_kept_of_what_has_ended_or_was_left_for_a_month(folder: Path)
     left, recent, ended = (Checkpoint(name) for name in (b"left", b"recent", b"ended"))
     for each in (left, recent, ended):
         each.save(b"half way")
-    os.utime(left._path, (0, 0))
+    os.utime(folder / left._name, (0, 0))
+    foreign = folder / "weights.checkpoint"
+    foreign.touch()
+    os.utime(foreign, (0, 0))
 
     ended.clear()
 
-    assert [recent._path] == list(folder.iterdir())
+    assert {folder / recent._name, foreign} == set(folder.iterdir())
 
 
 def test_a_folder_that_can_not_be_written_to_is_told_and_costs_no_verdict(
@@ -65,6 +68,48 @@ def test_a_folder_that_can_not_be_written_to_is_told_and_costs_no_verdict(
 
     assert checkpoint.load() is None
     assert "no checkpoint is kept" in caplog.text
+
+
+def test_a_default_folder_that_can_not_be_made_costs_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("VLADDER_CHECKPOINTS", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    checkpoint = Checkpoint(b"a")
+
+    checkpoint.save(b"half way")
+    checkpoint.clear()
+
+    assert checkpoint.load() is None
+    assert "no checkpoint is kept" in caplog.text
+
+
+@pytest.mark.parametrize("put", ["link", "pipe", "open to others"])
+def test_what_somebody_else_may_have_put_there_is_not_read(folder: Path, put: str) -> None:
+    checkpoint = Checkpoint(b"a")
+    checkpoint.save(b"half way")
+    (file,) = folder.iterdir()
+    if put == "link":
+        file.symlink_to(file.rename(folder / "elsewhere"))
+    elif put == "pipe":
+        file.unlink()
+        os.mkfifo(file)
+    else:
+        file.chmod(0o666)
+
+    assert checkpoint.load() is None
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+
+    Checkpoint(b"a").save(b"half way")
+
+    assert [] == list(folder.iterdir())
+    assert "give it to the workers' user alone" in caplog.text
 
 
 def test_without_a_setting_they_lie_in_a_private_folder_of_the_machine(
