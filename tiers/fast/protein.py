@@ -321,7 +321,7 @@ def _other_oxygen(atoms: Mapping[str, Array]) -> Array:
     """
     centre = atoms["C"]
     away = -sum(_unit(atoms[name] - centre) for name in ("CA", "O"))
-    return np.round(centre + _OPEN_END * _unit(away), 3)
+    return np.asarray(np.round(centre + _OPEN_END * _unit(away), 3))
 
 
 # ---- What no force field should see
