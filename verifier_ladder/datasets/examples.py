@@ -92,7 +92,7 @@ class Examples:
         self.record, self.selection = record, selection
         self.left_out: Counter[str] = Counter()
         """How many samples are left out, by reason."""
-        record.transcripts.complete(prompts)
+        record.transcripts.complete(_of_groups(record, prompts))
         chosen: dict[tuple[str, bytes, str], Example] = {}
         for sample in record.samples:
             example = self._example(sample)
@@ -177,6 +177,17 @@ class Examples:
         kept = self.record.transcripts.sample(sample.step, sample.position).get("completion")
         content = self.record.contents.get(sample.content) if kept is None else kept
         return None if isinstance(content, bytes) else content
+
+
+def _of_groups(record: RunRecord, prompts: Mapping[str, Any]) -> dict[str, Any]:
+    """The prompts of a run's groups, of which several may be of one prompt."""
+    from verifier_ladder.learners.messages import prompt_of
+
+    named = {sample.group: prompt_of(sample.group) for sample in record.samples}
+    return {
+        group: prompts.get(group, prompts.get(of_prompt))
+        for group, of_prompt in named.items() if group in prompts or of_prompt in prompts
+    }  # fmt: skip
 
 
 def _standing(example: Example) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
-from verifier_ladder.learners.messages import ENDS, group_of, without_ends
+from verifier_ladder.learners.messages import ENDS, without_ends
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.verifiers import Verifier
 
@@ -83,7 +83,7 @@ class RewardFn(Adapter):
         """Score one completion.
 
         Args:
-            prompt: The prompt as text; completions of one prompt form a group.
+            prompt: The prompt as text; completions of one prompt and row form a group.
             completions: The completion, one in spite of its name.
             prompt_ids: Token ids, not read.
             completion_ids: Token ids, for functions that read them.
@@ -96,7 +96,7 @@ class RewardFn(Adapter):
         del prompt_ids
         fields = {**row, "prompt": prompt, "completion_ids": completion_ids}
         said = without_ends(completions, self._ends)
-        sample = self._backend.sample(said, fields, group=group_of(prompt))
+        sample = self._backend.sample(said, fields, prompt=prompt)
         (reward,) = self._backend.rewards([sample])
         scope = "eval-rollout" if sample.evaluation else "rollout"
         return _Told(self._readout.number(reward, self.__name__), scope, self._metrics(reward))

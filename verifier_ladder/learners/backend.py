@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from weakref import WeakKeyDictionary
@@ -14,6 +14,7 @@ from verifier_ladder.candidate import Sample, checked_samples
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.attachment import Attachment
 from verifier_ladder.learners.gathering import Gatherer
+from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import Reader, same_length
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.learners.scribe import Scribe
@@ -125,6 +126,7 @@ class Backend:
         groups: Sequence[str] | None = None,
         step: int | None = None,
         prompts: Sequence[Any] | None = None,
+        aside: Container[str] = (),
         evaluation: bool | None = None,
     ) -> list[Sample]:
         """One sample for each completion, in order; prompts are kept when they are scored.
@@ -132,9 +134,11 @@ class Backend:
         Args:
             completions: Text, or lists of chat messages.
             columns: Lists with one value for each completion.
-            groups: The group of each; without them the completions of a call are compared.
+            groups: The group of each; by default as `groups_of` names them by their prompts.
+                Without prompts either, the completions of a call are compared.
             step: The training step, if the learner tells it.
-            prompts: What each answers; the column `prompt` by default.
+            prompts: What each answers; the column `prompt`, which names no groups, by default.
+            aside: Columns of the completions, not of their tasks: they part no groups.
             evaluation: Whether they evaluate the policy, if the learner tells; else their columns
                 are asked.
 
@@ -146,6 +150,8 @@ class Backend:
         if not candidates:
             return []
         count = len(candidates)
+        if groups is None and prompts is not None:
+            groups = groups_of(prompts, [one.task for one in candidates], aside=aside)
         of_group = [""] * count if groups is None else same_length("groups", groups, count)
         flags = self.attachment.evaluation.of_each(columns, count, said=evaluation)
         places = self._places(step, flags)
@@ -163,9 +169,10 @@ class Backend:
         completion: Any,
         fields: Mapping[str, Any],
         *,
-        group: str = "",
+        group: str | None = None,
         step: int | None = None,
         prompt: Any = None,
+        aside: Container[str] = (),
         evaluation: bool | None = None,
     ) -> Sample:
         """One sample, from a completion and the fields that its learner gives with it.
@@ -173,14 +180,18 @@ class Backend:
         Args:
             completion: Text, or a list of chat messages.
             fields: What its learner gives with it.
-            group: Its group.
+            group: Its group; by default as `groups_of` names it by the prompt, or none.
             step: The training step, if the learner tells it.
-            prompt: What it answers; the field `prompt` by default.
+            prompt: What it answers; the field `prompt`, which names no group, by default.
+            aside: As for `samples`.
             evaluation: As for `samples`.
         """
         flag = self.attachment.evaluation.of(fields, said=evaluation)
         given = {name: value for name, value in fields.items() if value is not None}
         candidate = self.reader.candidate(completion, given)
+        if group is None:
+            named = [] if prompt is None else groups_of([prompt], [candidate.task], aside=aside)
+            group = "".join(named)
         (place,) = self._places(step, [flag])
         made = Sample(
             candidate, step=-1 if step is None else step, position=place, group=group,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice, repeat
 from typing import Any
 
 import orjson
 
 from verifier_ladder.candidate import Turn
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.keys import task_digest
 from verifier_ladder.media import described
+from verifier_ladder.signature import LISTS, MESSAGES
 from verifier_ladder.trajectory import content_of, from_messages
 
 ENDS = (
@@ -19,6 +23,11 @@ ENDS = (
     "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "</s>", "<eos>",
 )  # fmt: skip
 """Tokens that end an answer, as usual models write them."""
+_PROMPT, _TASK = 16, 8
+"""Characters of a group's name that are of its prompt, and of its task."""
+_NAMED = re.compile(rf"[0-9a-f]{{{_PROMPT}}}-[0-9a-f]{{{_TASK}}}")
+_OF_COMPLETION = frozenset({*LISTS.values(), MESSAGES})
+"""Task fields that are of a completion, or are the prompt, which has its name already."""
 
 
 def text_of(completion: Any) -> str:
@@ -95,10 +104,52 @@ def group_of(prompt: Any) -> str:
             data = orjson.dumps(held, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # Half characters and large numbers, which it does not take.
             data = json.dumps(held, sort_keys=True).encode()
-    return hashlib.sha256(data).hexdigest()[:16]
+    return hashlib.sha256(data).hexdigest()[:_PROMPT]
 
 
-def groups_of(prompts: Sequence[Any]) -> list[str]:
+def groups_of(
+    prompts: Sequence[Any],
+    tasks: Iterable[Mapping[str, Any] | None] = repeat(None),
+    *,
+    aside: Container[str] = (),
+) -> list[str]:
+    """Names of the groups of many completions: the same prompt with another task is another one.
+
+    Where verifiers read nothing beside the prompt, it is the name of the prompt, as `group_of`
+    makes it; else that name comes first.
+
+    Args:
+        prompts: What each completion answers.
+        tasks: What verifiers read beside each.
+        aside: Fields of the tasks that differ between completions of one task.
+
+    Example:
+        >>> first, second = groups_of(["2 + 2 ="] * 2, [{"answer": "4"}, {"answer": "four"}])
+        >>> first == second, prompt_of(first) == prompt_of(second) == group_of("2 + 2 =")
+        (False, True)
+    """
+    names = _names(prompts)
+    told: dict[int, str] = {}
+    for task in (found := list(islice(tasks, len(names)))):
+        if id(task) not in told:
+            told[id(task)] = _suffix(task, aside)
+    return [name + told[id(task)] for name, task in zip(names, found, strict=True)]
+
+
+def prompt_of(group: str) -> str:
+    """The name of its prompt, for a group that `groups_of` has named; any other name unchanged."""
+    return group[:_PROMPT] if _NAMED.fullmatch(group) else group
+
+
+def _suffix(task: Mapping[str, Any] | None, aside: Container[str]) -> str:
+    fields = {
+        name: value for name, value in (task or {}).items()
+        if name not in _OF_COMPLETION and name not in aside
+    }  # fmt: skip
+    return f"-{task_digest(fields).hex()[:_TASK]}" if fields else ""
+
+
+def _names(prompts: Sequence[Any]) -> list[str]:
     """`group_of` of many prompts, each text once: a batch holds every prompt many times."""
     if not {str}.issuperset(map(type, prompts)):
         return list(map(group_of, prompts))

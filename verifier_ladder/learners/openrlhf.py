@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
-from verifier_ladder.learners.messages import ENDS, group_of, without_ends
+from verifier_ladder.learners.messages import ENDS, without_ends
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
@@ -95,7 +95,7 @@ def _scored(
         if any(values[i] is not None for i in read)
     }
     samples = backend.samples(
-        [answers[i] for i in read], columns, groups=[group_of(prompts[i]) for i in read]
+        [answers[i] for i in read], columns, prompts=[prompts[i] for i in read]
     )
     rewards = unscored(answers)
     backend.attachment.unknowns.look((), rewards)

@@ -16,7 +16,6 @@ from typing import Any, TypeVar, Unpack
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Backend, Options, takes_options
-from verifier_ladder.learners.messages import group_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
@@ -88,13 +87,13 @@ def environment(
             }))  # fmt: skip
             self._fields = _fields(extras or {})
             self._batch: Mapping[str, Any] = (extras or {}).get(_TOLD) or {}
-            self._group, self._prompt = "", None
+            self._prompt: Any = None
             self._messages: list[dict[str, Any]] = []
             self._rewards: list[Reward] = []
 
         def init(self, prompt: Any) -> Any:
             """Begin an episode; completions of one prompt form a group."""
-            self._group, self._prompt = group_of(prompt), prompt
+            self._prompt = prompt
             self._messages, self._rewards = [], []
             return super().init(prompt)
 
@@ -121,7 +120,7 @@ def environment(
             if len(said) == 1:
                 said = said[0]["content"]
             sample = backend.sample(
-                said, self._fields, group=self._group, prompt=self._prompt,
+                said, self._fields, prompt=self._prompt,
                 evaluation=self._batch.get("evaluation"),
             )  # fmt: skip
             size = None if each_turn else self._batch.get("group_size")

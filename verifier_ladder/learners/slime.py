@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
-from verifier_ladder.learners.messages import ENDS, group_of, without_ends
+from verifier_ladder.learners.messages import ENDS, without_ends
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
@@ -108,8 +108,9 @@ class CustomRm(Adapter):
         metadata = sample.metadata if isinstance(sample.metadata, Mapping) else {}
         fields = {**metadata, "label": sample.label, "prompt": sample.prompt}
         said = without_ends(sample.response, self._ends)
-        group = group_of(sample.prompt)
-        return self._backend.sample(said, fields, group=group, evaluation=evaluation)
+        return self._backend.sample(
+            said, fields, prompt=sample.prompt, aside=metadata, evaluation=evaluation
+        )  # Rollouts write into their metadata.
 
     def _told(self, sample: Any, reward: Reward) -> float | None:
         """The number; a sample of which nothing is known is taken out of the loss."""

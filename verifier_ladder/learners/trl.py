@@ -14,7 +14,6 @@ from weakref import WeakValueDictionary
 from verifier_ladder.candidate import Sample
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
-from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.learners.reader import same_length
 from verifier_ladder.learners.readout import Readout, extras_of
 from verifier_ladder.media import with_images
@@ -100,7 +99,7 @@ class RewardFunction(Adapter):
         """Score completions as TRL asks.
 
         Args:
-            prompts: One per completion; completions of the same prompt form a group.
+            prompts: One per completion; completions of the same prompt and task form a group.
             completions: Text, or lists of chat messages.
             completion_ids: Token ids, for functions that read them.
             trainer_state: Its `global_step` is the samples' step and the learner's version.
@@ -142,13 +141,13 @@ class RewardFunction(Adapter):
     ) -> list[Sample]:
         if state is None:  # Called by hand, or by a trainer that has no evaluation.
             self._backend.attachment.evaluation.expect_none()
-        groups, prompts = None, columns["prompt"]
+        prompts = columns["prompt"]
         if prompts is not None:
             prompts = _shown(same_length("prompts", prompts, len(completions)), columns)
-            groups = groups_of(prompts)
         return self._backend.samples(
-            completions, columns, groups=groups, step=getattr(state, "global_step", None),
-            prompts=prompts, evaluation=self._mode.is_evaluation(state, log_metric),
+            completions, columns, step=getattr(state, "global_step", None), prompts=prompts,
+            aside=_of_rollouts(columns, log_metric),
+            evaluation=self._mode.is_evaluation(state, log_metric),
         )  # fmt: skip
 
     def _log(
@@ -242,6 +241,15 @@ def _shown(prompts: Sequence[Any], columns: Mapping[str, Any]) -> Sequence[Any]:
     if images is None or len(images) != len(prompts):
         return prompts
     return list(map(with_images, prompts, images))
+
+
+def _of_rollouts(columns: Mapping[str, Any], log_metric: Any) -> set[str]:
+    """The columns that a trainer's `rollout_func` gives of each completion."""
+    trainer = getattr(log_metric, "__self__", None)
+    if getattr(trainer, "rollout_func", None) is None:
+        return set()
+    names = getattr(getattr(trainer, "train_dataset", None), "column_names", None)
+    return set(columns).difference(names or ())
 
 
 class AsyncRewardFunction(RewardFunction):

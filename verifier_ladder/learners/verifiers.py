@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
-from verifier_ladder.learners.messages import group_of, messages_of
+from verifier_ladder.learners.messages import messages_of
 from verifier_ladder.learners.readout import Readout
 from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
@@ -93,7 +93,7 @@ class TaskReward(Adapter):
             ConfigError: If the task lacks a field that a verifier reads.
         """
         said = _said(messages_of(trace.messages))
-        group = trace.task.key or trace.task.hash or group_of(messages_of(task.prompt))
+        group = trace.task.key or trace.task.hash or None
         prompt = messages_of(task.prompt)
         sample = self._backend.sample(
             said, task.model_dump(mode="json"), group=group, prompt=prompt
@@ -142,7 +142,7 @@ def rubric_function(
         sample = backend.sample(
             _said(messages_of(completion)),
             {name: value for name, value in fields.items() if name not in _NOT_FIELDS},
-            group=group_of(messages_of(prompt)), prompt=messages_of(prompt),
+            prompt=messages_of(prompt),
         )  # fmt: skip
         return readout.number(await backend.areward(sample), backend.name)
 

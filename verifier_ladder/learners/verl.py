@@ -283,7 +283,7 @@ class _Scorer:
         self, data_source: Any, solution: str, ground_truth: Any, extra_info: Any
     ) -> Sample:
         fields = _fields(data_source, ground_truth, extra_info)
-        return self._backend.sample(solution, fields, group=_group(data_source, extra_info))
+        return self._backend.sample(solution, fields, group=_group(fields, extra_info))
 
     async def ascore_item(
         self,
@@ -296,8 +296,8 @@ class _Scorer:
         """Score one sample of a batch, which knows more of it."""
         source, extra = item.get("data_source"), item.get("extra_info")
         truth = (item.get("reward_model") or {}).get("ground_truth")
-        group = str(item["uid"]) if "uid" in item else _group(source, extra)
         fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
+        group = str(item["uid"]) if "uid" in item else _group(fields, extra)
         sample = self._backend.sample(
             solution, fields, group=group, prompt=prompt,
             evaluation=evaluates(item) if validates is None else validates,
@@ -323,10 +323,17 @@ def _fields(data_source: Any, ground_truth: Any, extra_info: Any) -> dict[str, A
     return {**extra, "data_source": data_source, "ground_truth": ground_truth}
 
 
-def _group(data_source: Any, extra_info: Any) -> str:
-    """The dataset's row, if it is known: completions of one row answer one prompt."""
-    row = extra_info.get("index") if isinstance(extra_info, Mapping) else None
-    return "" if row is None else group_of([str(data_source), str(row)])
+def _group(fields: Mapping[str, Any], extra_info: Any) -> str:
+    """The dataset's row, if it is known: completions of one row answer one prompt.
+
+    Files that each count their rows from 0 are told apart by the ground truth, and by the question
+    where the row tells it, as those of verl's own data preparation do.
+    """
+    extra = extra_info if isinstance(extra_info, Mapping) else {}
+    if extra.get("index") is None:
+        return ""
+    source, truth = str(fields["data_source"]), fields["ground_truth"]
+    return group_of([source, str(extra["index"]), truth, extra.get("question")])
 
 
 def _validates(data: Any) -> bool | None:

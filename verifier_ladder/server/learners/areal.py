@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import HTTPException, Request, Response
 
-from verifier_ladder.learners.messages import group_of
 from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import encoded
 from verifier_ladder.server.calls import CallRouter
@@ -54,7 +53,7 @@ async def set_reward(body: ArealCall, request: Request) -> Response:
     if "reward" in body.fields:
         raise HTTPException(422, "reward: it is found here; leave it out and send completions")
     fields = {**body.fields, "prompt": body.prompt}
-    sample = service.learner.sample(body.completions, fields, group=group_of(body.prompt))
+    sample = service.learner.sample(body.completions, fields, prompt=body.prompt)
     reward = await service.reward(sample, caller_of(request))
     value = service.readout.value(reward)
     if value is None:

@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import HTTPException, Request, Response
 
 from verifier_ladder.candidate import Sample
-from verifier_ladder.learners.messages import group_of
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Json, encoded
@@ -105,7 +104,7 @@ def _sample(service: RewardService, body: VerifyCall) -> Sample:
         fields = {**metadata, **fields}
     fields["prompt"] = prompt
     completion = completion_of(body.response.get("output"))
-    return service.learner.sample(completion, fields, group=group_of(prompt))
+    return service.learner.sample(completion, fields, prompt=prompt, aside=Session.model_fields)
 
 
 def completion_of(output: Any) -> str | list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from pydantic import Field
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.learners.messages import ENDS, group_of
+from verifier_ladder.learners.messages import ENDS
 from verifier_ladder.learners.openrlhf import answer_of, unscored
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.access import caller_of
@@ -66,7 +66,7 @@ async def _rewards(service: RewardService, body: OpenRlhfCall, caller: str) -> l
     samples = [
         service.learner.sample(
             answers[i], {"label": body.labels[i], "prompt": body.prompts[i]},
-            group=group_of(body.prompts[i]),
+            prompt=body.prompts[i],
         )
         for i in read
     ]  # fmt: skip

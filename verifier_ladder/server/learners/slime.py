@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from verifier_ladder.learners.messages import ENDS, group_of, without_ends
+from verifier_ladder.learners.messages import ENDS, without_ends
 from verifier_ladder.server.access import caller_of
 from verifier_ladder.server.bodies import Json, encoded
 from verifier_ladder.server.calls import CallRouter
@@ -31,6 +31,6 @@ async def slime(body: SlimeCall, request: Request) -> Response:
     needs_number(service, "slime")
     fields = {**body.fields, "label": body.label, "prompt": body.prompt}
     said = without_ends(body.response, ENDS)
-    sample = service.learner.sample(said, fields, group=group_of(body.prompt))
+    sample = service.learner.sample(said, fields, prompt=body.prompt, aside=body.fields)
     reward = await service.reward(sample, caller_of(request))
     return Json(encoded(service.readout.value(reward)))

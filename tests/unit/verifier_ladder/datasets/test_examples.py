@@ -1,7 +1,12 @@
 """Prompts from a dataset."""
 
-from verifier_ladder.datasets.examples import prompts_of
-from verifier_ladder.learners.messages import group_of
+from recordedruns import RecordedRun, Told
+
+from verifier_ladder.datasets.examples import Examples, prompts_of
+from verifier_ladder.datasets.selection import Selection
+from verifier_ladder.learners.messages import group_of, groups_of
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.runs import read_run
 
 
 def test_a_dataset_is_joined_by_the_group_that_adapters_make_of_a_prompt() -> None:
@@ -25,3 +30,12 @@ def test_chats_may_stand_in_a_cell_as_text() -> None:
 
     assert [{"role": "user", "content": "x"}] == found["a"]
     assert "[1, 2] is a list" == prompts_of([{"prompt": "[1, 2] is a list", "group": "a"}])["a"]
+
+
+def test_prompts_of_a_file_reach_the_groups_of_all_their_tasks() -> None:
+    book = RecordedRun(open_ledger(":memory:"))
+    groups = groups_of(["2 + 2 ="] * 2, [{"answer": "4"}, {"answer": "four"}])
+    book.score([Told(text, 1.0, group) for text, group in zip("45", groups, strict=True)])
+
+    found = Examples(read_run(book.ledger), Selection(), prompts_of([{"prompt": "2 + 2 ="}]))
+    assert ["2 + 2 ="] * 2 == [example.prompt for example in found]

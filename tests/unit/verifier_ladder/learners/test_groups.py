@@ -144,6 +144,64 @@ def test_groups_that_are_gathered_in_one_call_are_kept_apart(campaign: vl.Campai
     assert [None] == [row.advantage for row in second]
 
 
+def of_areal_row(**options: Any) -> Callable[[str, str], Any]:
+    function = areal.reward_fn(check_of("answer"), **options)
+    return lambda text, truth: function("p", text, [1], [2], answer=truth)
+
+
+def of_slime_row(**options: Any) -> Callable[[str, str], Any]:
+    function = slime.custom_rm(check_of("label"), on_abstain=0.0, **options)
+
+    def answer(text: str, truth: str) -> Any:
+        sample = SimpleNamespace(response=text, prompt="p", label=truth, metadata={"log": text})
+        return asyncio.run(function(None, sample))
+
+    return answer
+
+
+def of_verl_row(**options: Any) -> Callable[[str, str], Any]:
+    """Of two files that each count their rows from 0."""
+    function = verl.compute_score(check_of("ground_truth"), asynchronous=False, **options)
+    return lambda text, truth: function("sums", text, truth, {"index": 0, "num_turns": len(text)})
+
+
+def of_rubric_row(**options: Any) -> Callable[[str, str], Any]:
+    function = verifiers.rubric_function(check_of("answer"), on_abstain=0.0, **options)
+
+    def answer(text: str, truth: str) -> Any:
+        said = [{"role": "assistant", "content": text}]
+        return asyncio.run(function([{"role": "user", "content": "p"}], said, answer=truth))
+
+    return answer
+
+
+def check_of(column: str) -> vl.Verifier:
+    """The length of a completion, for rows with a column that is read."""
+
+    def row_length(completions: list[str], **_: Any) -> list[float]:
+        return [float(len(text)) for text in completions]
+
+    return vl.wrap(row_length, version="1", columns=[column], isolation="inline")
+
+
+@pytest.mark.parametrize("make", [of_areal_row, of_slime_row, of_verl_row, of_rubric_row])
+def test_one_prompt_with_two_answers_is_two_groups(make: Callable[..., Any]) -> None:
+    ladder = vl.Ladder("row_length", [check_of(COLUMNS[make])])
+    with vl.Campaign.open("c", ladder=ladder, run="r") as campaign:
+        answer = make(campaign=campaign, group_size=2)
+        for text, truth in [("a", "4"), ("abc", "5"), ("ab", "4"), ("abcd", "5")]:
+            answer(text, truth)
+
+        (told,) = rows(campaign)
+    assert [-1.0, -1.0, 1.0, 1.0] == [row.advantage for row in told]
+
+
+COLUMNS = {
+    of_areal_row: "answer", of_slime_row: "label", of_verl_row: "ground_truth",
+    of_rubric_row: "answer",
+}  # fmt: skip
+
+
 def test_a_group_without_samples_is_refused() -> None:
     with pytest.raises(vl.ConfigError, match="1 sample or more"):
         of_slime(group_size=0)

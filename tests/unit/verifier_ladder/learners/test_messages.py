@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder import ConfigError, ToolCall, Turn
-from verifier_ladder.learners.messages import group_of, groups_of, text_of, turns_of
+from verifier_ladder.learners.messages import group_of, groups_of, prompt_of, text_of, turns_of
 
 CALL = {"role": "assistant", "content": "look", "tool_calls": [{"name": "search"}]}
 SEEN = {"role": "tool", "content": "found"}
@@ -68,3 +68,18 @@ def test_a_prompt_with_lone_surrogates_has_a_group() -> None:
 @given(st.lists(prompts))
 def test_many_prompts_have_the_groups_of_each(many: list[Any]) -> None:
     assert list(map(group_of, many)) == groups_of(many)
+
+
+def test_a_prompt_with_other_tasks_is_other_groups() -> None:
+    tasks = [{"answer": "4"}, {"answer": "5"}, {"answer": "4"}, None]
+    first, second, third, alone = groups_of(["p"] * 4, tasks)
+
+    assert first == third != second
+    assert alone == group_of("p") == prompt_of(first) == prompt_of(second)
+
+
+def test_what_is_of_a_completion_parts_no_group() -> None:
+    tasks = [{"answer": "4", "completion_ids": [i], "log": i, "prompt": "p"} for i in range(3)]
+    tasks.append({"answer": "4"})
+
+    assert 1 == len(set(groups_of(["p"] * 4, tasks, aside={"log"})))

@@ -238,6 +238,40 @@ def test_samples_know_their_step_and_group(make: Make) -> None:
     assert first == second != third
 
 
+def test_rows_of_one_prompt_with_other_answers_are_groups_of_their_own(make: Make) -> None:
+    """As TRL compares them: it takes so many completions of a row."""
+    function = make()
+    Trainer()(function, ["4", "5", "4", "4"], prompts=["p"] * 4, answer=["4", "4", "5", "5"])
+
+    told = function.campaign.advantages(function.campaign.run.name, 0, since=0)
+    assert [1.0, -1.0, 0.0, 0.0] == [row.advantage for row in told]
+
+
+def test_what_a_rollout_gives_of_each_completion_parts_no_group(make: Make) -> None:
+    """TRL hands what a `rollout_func` gives to reward functions among the dataset's columns."""
+
+    class Rolling(Trainer):
+        rollout_func = print
+        train_dataset = SimpleNamespace(column_names=["prompt", "answer"])
+
+        def log(self, name: str, value: float) -> None:
+            self.metrics[name].append(value)
+
+    def kept(completions: list[str], answer: list[str], steps: list[int]) -> list[float]:
+        return [float(len(c) - n) for c, n in zip(completions, steps, strict=True) if answer]
+
+    check = vl.wrap(kept, version="1", columns=["answer", "steps"], isolation="inline")
+    function, trainer = make(check), Rolling()
+    function(
+        prompts=["p"] * 2, completions=["4", "44"], answer=["4"] * 2, steps=[1, 2],
+        trainer_state=trainer.state, log_metric=trainer.log,
+    )  # fmt: skip
+
+    (block,) = blocks(function)
+    assert block.samples is not None
+    assert 1 == len(set(block.samples.groups or ()))
+
+
 @pytest.mark.parametrize(("option", "variable", "kept"), [
     (None, "", 1), (False, "", 0), (None, "false", 0), (True, "false", 1),
 ])  # fmt: skip
