@@ -76,7 +76,7 @@ PROBLEMS = (
         "def solve(n):\n    return [k for k in range(2, n) if all(k % d for d in range(2, k))]",
         ["def solve(n):\n    flags = [True] * n\n    flags[:2] = [False] * min(n, 2)\n    for k in range(2, int(n ** .5) + 1):\n        if flags[k]:\n            for m in range(k * k, n, k):\n                flags[m] = False\n    return [k for k, is_prime in enumerate(flags) if is_prime]", "def solve(n):\n    found = []\n    for k in range(2, n):\n        for p in found:\n            if p * p > k:\n                found.append(k)\n                break\n            if k % p == 0:\n                break\n        else:\n            found.append(k)\n    return found"],
         [("range(k * k, n, k)", "range(k, n, k)"), ("[:2]", "[:1]")],
-        [whole(900, 1000)], [(3,), (30,), (100,)], "primes",
+        [whole(2000, 2200)], [(3,), (30,), (100,)], "primes",
     ),
     Problem(
         "def solve(xs):\n    best = xs[0]\n    for i in range(len(xs)):\n        total = 0\n        for x in xs[i:]:\n            total += x\n            best = max(best, total)\n    return best",
