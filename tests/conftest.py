@@ -62,14 +62,12 @@ gc.disable()  # Collecting tests leaves no garbage, and nothing that is collecte
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _workers_import_no_tests(request: pytest.FixtureRequest) -> Iterator[None]:
+def _workers_import_no_tests(request: pytest.FixtureRequest) -> None:
     """A worker that gets a verifier of a test imports neither the test's module nor pytest.
 
     Workers start in a tenth of the time, and tests start hundreds of them.
     """
     cloudpickle.register_pickle_by_value(request.module)
-    yield
-    cloudpickle.unregister_pickle_by_value(request.module)
 
 
 def pytest_collection_finish() -> None:

@@ -109,6 +109,10 @@ class Shipments:
             return self._code.get(token) != sent
 
 
+_REGISTER = threading.Lock()
+"""Held while modules are registered for one object: the register is one for the process."""
+
+
 def _homes(thing: Any) -> set[str]:
     """Modules of the object's class and of the function it wraps."""
     parts = (type(thing), getattr(thing, "function", None))
@@ -117,9 +121,20 @@ def _homes(thing: Any) -> set[str]:
 
 
 def _dump(thing: Any, by_value: set[str]) -> bytes:
-    registered = [sys.modules[name] for name in sorted(by_value)]
-    for module in registered:
-        cloudpickle.register_pickle_by_value(module)
+    with _REGISTER:
+        # A user may have registered some already, who means it for good.
+        names = by_value - cloudpickle.list_registry_pickle_by_value()
+        registered = [sys.modules[name] for name in sorted(names)]
+        for module in registered:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            return _pickled(thing)
+        finally:
+            for module in registered:
+                cloudpickle.unregister_pickle_by_value(module)
+
+
+def _pickled(thing: Any) -> bytes:
     try:
         return bytes(cloudpickle.dumps(thing))
     except Exception as error:
@@ -128,9 +143,6 @@ def _dump(thing: Any, by_value: set[str]) -> bytes:
             "connections in setup() instead of keeping them in the verifier or in a closure, "
             'or declare isolation="inline" if it can be trusted'
         ) from error
-    finally:
-        for module in registered:
-            cloudpickle.unregister_pickle_by_value(module)
 
 
 def _close_at_end(pool: WorkerPool) -> None:

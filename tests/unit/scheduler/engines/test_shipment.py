@@ -1,13 +1,25 @@
 """Verifiers as bytes."""
 
 import pickle
+import sys
 import threading
+from collections.abc import Iterator
 
+import cloudpickle
 import pytest
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.pool import Shipments
+
+
+@pytest.fixture(autouse=True)
+def _by_reference() -> Iterator[None]:
+    """This module is no exception here, as it is where workers get verifiers of tests."""
+    module = sys.modules[__name__]
+    cloudpickle.unregister_pickle_by_value(module)
+    yield
+    cloudpickle.register_pickle_by_value(module)
 
 
 def made(version: str = "1") -> FunctionVerifier:
@@ -63,3 +75,12 @@ def test_every_worker_that_was_sent_the_first_code_is_sent_the_next() -> None:
     assert first != second
     assert shipments.send_by_value(verifier, __name__, first)
     assert not shipments.send_by_value(verifier, __name__, second)
+
+
+def test_a_module_that_its_user_sends_by_value_stays_so() -> None:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    shipments, verifier = Shipments(), FunctionVerifier(one, name="one", version="1")
+    shipments.send_by_value(verifier, __name__, shipments.code(verifier))
+    shipments.code(verifier)
+
+    assert __name__ in cloudpickle.list_registry_pickle_by_value()
