@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,14 @@ COPY = "generator: a copy of a prototype"
 EDIT = "generator: one edit of a prototype"
 SUM = "generator: sums over pairs in closed form"
 MINIMUM = "generator: the minimum of sums over pairs in closed form"
+HARMONIC = "generator: harmonic modes of sums over pairs in closed form"
 HAND, HACK = "convention", "known hack"
+BOLTZMANN = 8.617333262e-5
+"""eV/K."""
+WIDTH = 7.0
+"""Å, from face to face, of the cells in which atoms move."""
+RUN = {"equilibration": 0.3, "duration": 0.7}
+"""Picoseconds."""
 GPA = 160.21766208
 """Of one eV/Å³."""
 METALS = {**{name: PROTOTYPES[name] for name in FCC}, **ALLOYS}
@@ -627,11 +635,121 @@ def ase_equation_of_state(key: Key) -> None:
                 reason="no equation of state fits")  # fmt: skip
 
 
+# ---- Thermal motion
+
+
+def motion(name: str, temperature: float) -> float:
+    """Root mean square displacement of an atom from its mean place, Å, at rest and harmonic.
+
+    Its square is kT times the trace of the inverse of the second derivatives, over the number of
+    atoms, whatever their masses. Atoms move in a cell that is at least 7 Å wide, whose centre of
+    mass stands still.
+    """
+    stiff, size = stiffness(name)
+    return float(np.sqrt(BOLTZMANN * temperature * np.sum(1 / stiff) / size))
+
+
+@cache
+def stiffness(name: str) -> tuple[np.ndarray, int]:
+    """Eigenvalues of the second derivatives, eV/Å², and the number of atoms that move."""
+    cube, _ = rest(name)
+    solid, matrix = cube, np.diag(np.ceil(WIDTH / np.linalg.norm(cube.lattice, axis=1)))
+    if name in FCC:  # One atom stands for all.
+        a = float(cube.lattice[0, 0])
+        solid = made(name, np.array([[0, a, a], [a, 0, a], [a, a, 0]]) / 2, (0, 0, 0))
+        matrix = matrix @ np.rint(cube.lattice @ np.linalg.inv(solid.lattice))
+    whole = repeated(solid, matrix.astype(int))
+    size, base = len(whole.symbols), len(solid.symbols)
+    images = size // base  # Those of each atom follow one another.
+    cells = whole.places[:images] @ whole.lattice - solid.places[0] @ solid.lattice
+    found = np.array([
+        [second(whole, (own * images, axis), (place // 3, place % 3)) for place in range(3 * size)]
+        for own in range(base) for axis in range(3)
+    ]).reshape(3 * base, base, images, 3)  # fmt: skip
+    waves = np.exp(1j * (cells - cells[0]) @ _reciprocal(whole, matrix).T)
+    values = [
+        np.linalg.eigvalsh(np.einsum("abkc,k->abc", found, wave).reshape(3 * base, 3 * base))
+        for wave in waves.T
+    ]
+    return np.sort(np.concatenate(values))[3:], size
+
+
+def _reciprocal(whole: Solid, matrix: np.ndarray) -> np.ndarray:
+    """Waves that fit into the cell and differ from one another on its lattice points."""
+    turned = Solid(["H"], np.linalg.inv(whole.lattice).T, np.zeros((1, 3)))
+    points = repeated(turned._replace(lattice=np.eye(3)), np.round(matrix.T).astype(int)).places
+    return 2 * np.pi * (points @ matrix.T) @ turned.lattice
+
+
+def second(
+    whole: Solid, one: tuple[int, int], other: tuple[int, int], step: float = 0.01
+) -> float:
+    """Second derivative of a cell's energy by two coordinates, as a difference of energies."""
+
+    def energy(a: float, b: float) -> float:
+        moved = whole.places @ whole.lattice
+        moved[one] += a
+        moved[other] += b
+        return emt(whole._replace(places=moved @ np.linalg.inv(whole.lattice)))
+
+    signs = product((1, -1), repeat=2)
+    total = sum(a * b * energy(a * step, b * step) for a, b in signs)
+    return len(whole.symbols) * total / (4 * step**2)
+
+
+def ase_dynamics(key: Key) -> None:
+    """The whole key of `ase-dynamics`."""
+    draw = chance(19)
+    for n, name in enumerate((*FCC, "Cu3Au")):
+        solid, _ = rest(name)
+        for temperature, what, each in (
+            (150.0, "at rest", solid), (300.0, "in another order", shuffled(solid, draw)),
+            (300.0, "turned, rattled", rattled(rotated(solid, draw), draw, 0.1)),
+        ):  # fmt: skip
+            expected = motion(name, temperature)
+            told = within(expected, 0.3 * expected)
+            key.add(WRITERS[n % 3](each), None, YES, f"{name}, {what}", HARMONIC, score=told,
+                    settings={**RUN, "temperature": temperature})  # fmt: skip
+        for temperature in (4000.0, 8000.0):
+            key.add(WRITERS[n % 3](solid), None, NO, f"{name} far beyond its melting point", HAND,
+                    settings={**RUN, "temperature": temperature})  # fmt: skip
+    for name in ("Cu", "Ni", "Au"):
+        a = float(rest(name)[0].lattice[0, 0]) / 4 ** (1 / 3)
+        simple = made(name, cell(a, a, a), (0, 0, 0))
+        key.add(poscar(simple), None, NO, f"{name}, simple cubic: nothing holds it", HAND,
+                settings={**RUN, "temperature": 300.0})  # fmt: skip
+    copper, energy = rest("Cu")
+    for settings in (
+        {"window": [energy + 1.0, 4.0]},
+        {"window": [-1.0, energy + 0.005]},
+        {"lindemann": 0.01},
+    ):
+        key.add(poscar(copper), None, NO, f"other {', '.join(settings)}", SUM,
+                settings={**RUN, **settings})  # fmt: skip
+    key.add(poscar(rattled(copper, draw, 0.1)), None, NO, "forces beyond what is allowed", SUM,
+            settings={"max_force": 0.05})  # fmt: skip
+    _no_crystals(key, PROTOTYPES["Cu"])
+    large = repeated(copper, np.diag([3, 3, 3]))
+    for said, settings in ((large, {"max_atoms": 100}), (copper, {"width": 20.0})):
+        key.add(poscar(said), None, UNKNOWN, "too many atoms", HAND, settings=settings,
+                reason="atoms")  # fmt: skip
+    refused = (
+        ({"temperature": 0.0}, "temperature"), ({"temperature": 1e9}, "temperature"),
+        ({"timestep": 0.0}, "timestep"), ({"timestep": 100.0}, "timestep"),
+        ({"duration": 0.0}, "duration"), ({"duration": 1e9}, "duration"),
+        ({"equilibration": -1.0}, "equilibration"), ({"width": 100.0}, "width"),
+        ({"lindemann": 0.0}, "lindemann"), ({"max_atoms": 0}, "max_atoms"),
+        ({"replicates": 0}, "replicates"),
+    )  # fmt: skip
+    _unknown(key, refused)
+
+
 MAKERS = {
     "crystal-gate": crystal_gate,
     "ase-energy": ase_energy,
     "ase-relax": ase_relax,
     "ase-equation-of-state": ase_equation_of_state,
+    "ase-dynamics": ase_dynamics,
 }
 
 if __name__ == "__main__":

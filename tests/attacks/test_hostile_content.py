@@ -32,8 +32,8 @@ NEEDS = {
     "tool-calls": "jsonschema_rs",
 }
 LONG = {
-    *SLOW, "ase-relax", "ase-equation-of-state", "back-test", "code-forecast", "code-functions",
-    "code-performance", "code-properties", "code-stdio", "code-tests",
+    *SLOW, "ase-relax", "ase-equation-of-state", "ase-dynamics", "back-test", "code-forecast",
+    "code-functions", "code-performance", "code-properties", "code-stdio", "code-tests",
 }  # fmt: skip
 """Those that take long here. All read programs alike, and their kits try hostile content as well:
 that of `code-functions` all of it. Before it computes, `ase-energy` does what the others of ASE

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from math import ceil, prod
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.crystal import crystal_of
-from verifier_ladder.tiers.fast.crystalfile import Crystal
+from verifier_ladder.tiers.fast.crystalfile import Array, Crystal
 from verifier_ladder.tiers.fast.crystalgate import Bounds, as_atoms
 from verifier_ladder.tiers.simulation.calculators import Data, NotConvergedError, method
 from verifier_ladder.tiers.single import SingleVerifier
@@ -32,6 +34,8 @@ _READ, _READ_ATOM = 2e-3, 5e-5
 """Seconds to read a crystal and to check its bounds, and those for each atom."""
 _COUNTS = 6
 """The line of a POSCAR with the numbers of atoms, which is what canonical forms are."""
+_LEAST_VOLUME, _WIDE = 0.1, 10.0
+"""Å³ of a cell that is none, and Å of one that tells nothing."""
 
 
 class AseSettings(BaseModel):
@@ -60,6 +64,8 @@ class AseVerifier(SingleVerifier):
     capabilities = ("reasoning",)
     timeout = 300.0
     batch_size = 4
+    most_atoms = 10_000
+    """Of the cell that is computed: narrow ones are repeated."""
 
     def __init__(
         self, calculator: str | Mapping[str, Any], window: Sequence[float] | None,
@@ -118,7 +124,8 @@ class AseVerifier(SingleVerifier):
         flaw = _BOUNDS.flaw(crystal)
         if flaw is not None:
             return flaw.verdict
-        if refusal := self._method.refusal(crystal.symbols):
+        refusal = self._method.refusal(crystal.symbols) or self._oversize(crystal)
+        if refusal:
             return Verdict.abstain(refusal)
         try:
             verdict, attempt = self.converged(crystal, self.computed)
@@ -142,7 +149,7 @@ class AseVerifier(SingleVerifier):
 
         failures: list[NotConvergedError] = []
         for attempt in self._method.attempts:
-            atoms = _wide(as_atoms(crystal), self._method.least_width)
+            atoms = as_atoms(crystal).repeat(repeats(crystal.lattice, self.least_width))
             try:
                 atoms.calc = self._method.calculator(attempt)
                 return compute(atoms), attempt
@@ -154,6 +161,21 @@ class AseVerifier(SingleVerifier):
             except PropertyNotImplementedError as error:
                 raise ToolError(f"the calculator does not give what is asked: {error}") from error
         raise failures[0]
+
+    @property
+    def least_width(self) -> float:
+        """Å. Narrower cells are repeated."""
+        return self._method.least_width
+
+    def _oversize(self, crystal: Crystal) -> str:
+        """Why so many atoms are not computed; "" if they are."""
+        atoms = len(crystal.symbols) * prod(repeats(crystal.lattice, self.least_width))
+        if atoms <= self.most_atoms:
+            return ""
+        return (
+            f"{atoms} atoms would move in a cell of {self.least_width:g} Å; at most "
+            f"{self.most_atoms} are computed"
+        )
 
     def _converges(self) -> bool:
         """Whether the calculation of a harmless crystal comes to an end."""
@@ -223,10 +245,40 @@ def _told(verdict: Verdict, attempt: str) -> Verdict:
     return replace(verdict, evidence={**verdict.evidence, "fallbacks": [attempt]})
 
 
-def _wide(atoms: Any, width: float) -> Any:
-    """The cell repeated until no two of its faces are closer than a width."""
-    heights = 1 / np.linalg.norm(np.linalg.inv(np.array(atoms.cell)), axis=0)
-    return atoms.repeat([max(1, int(np.ceil(width / height))) for height in heights])
+def repeats(lattice: Array, width: float) -> list[int]:
+    """How often a cell is repeated along each vector until its faces are so far apart, Å.
+
+    Example:
+        >>> repeats(np.diag([3.0, 4.0, 9.0]), 8.0)
+        [3, 2, 1]
+    """
+    heights = 1 / np.linalg.norm(np.linalg.inv(lattice), axis=0)
+    return [max(1, ceil(width / height)) for height in heights]
+
+
+def rough_lattice(content: str | bytes) -> Array:
+    r"""Lattice vectors of a crystal from its text alone, for estimates of cost; wide ones else.
+
+    Example:
+        >>> rough_lattice("x\n1.0\n5 0 0\n0 5 0\n0 0 5\nNa Cl\n2 4\nDirect\n").diagonal().tolist()
+        [5.0, 5.0, 5.0]
+    """
+    with np.errstate(all="ignore"), suppress(ValueError):
+        scale, *rows = _head(content)[1 : _COUNTS - 1]
+        lattice = float(scale) * np.array([[float(x) for x in row.split()[:3]] for row in rows])
+        if np.abs(lattice).max() < _LARGEST and np.linalg.det(lattice) > _LEAST_VOLUME:
+            return lattice
+    return _WIDE * np.eye(3)
+
+
+def rough_symbols(content: str | bytes) -> list[str]:
+    r"""Elements of a crystal from its text alone, for estimates of cost.
+
+    Example:
+        >>> rough_symbols("x\n1.0\n5 0 0\n0 5 0\n0 0 5\nNa Cl\n2 4\nDirect\n")
+        ['Na', 'Cl']
+    """
+    return " ".join(_head(content)[_COUNTS - 1 : _COUNTS]).split()
 
 
 def rough_size(content: str | bytes) -> int:
@@ -236,8 +288,12 @@ def rough_size(content: str | bytes) -> int:
         >>> rough_size("x\n1.0\n5 0 0\n0 5 0\n0 0 5\nNa Cl\n2 4\nDirect\n")
         6
     """
-    head = content[:4000]
-    lines = (head if isinstance(head, str) else head.decode("ascii", "replace")).split("\n")
-    words = lines[_COUNTS].split() if len(lines) > _COUNTS else []
+    words = " ".join(_head(content)[_COUNTS : _COUNTS + 1]).split()
     counts = [int(word) for word in words if _COUNT.fullmatch(word)]
     return sum(counts) or 8
+
+
+def _head(content: str | bytes) -> list[str]:
+    """The first lines of a text."""
+    head = content[:4000]
+    return (head if isinstance(head, str) else head.decode("ascii", "replace")).split("\n")

@@ -175,7 +175,8 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
     for name in (
         "xtb-hydration", "xtb-properties", "dft-hydration", "dft-properties", "molecule-gate",
         "molecule-properties", "expert-case", "crystal-gate", "ase-energy", "ase-relax",
-        "ase-equation-of-state", "openmm-stability", "sequence-gate", "structure-prediction",
+        "ase-equation-of-state", "ase-dynamics", "openmm-stability", "sequence-gate",
+        "structure-prediction",
     ):  # fmt: skip
         verifier = REGISTRY.get(name)
         model = verifier.data_settings
@@ -209,6 +210,7 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
         ("openmm-stability", {"duration": 10**9}),
         ("openmm-stability", {"replicates": 10**9}),
         ("ase-equation-of-state", {"points": 10**9}),
+        ("ase-dynamics", {"duration": 1e9}),
         ("sequence-gate", {"motifs": ["A"] * 1000}),
         ("structure-prediction", {"predictors": ["/bin/sh"]}),
         ("structure-prediction", {"send_sequences": True}),

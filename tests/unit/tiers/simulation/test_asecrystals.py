@@ -33,6 +33,7 @@ from verifier_ladder.tiers.fast.crystal import CrystalCanonicaliser
 from verifier_ladder.tiers.fast.crystalfile import read
 from verifier_ladder.tiers.simulation import calculators
 from verifier_ladder.tiers.simulation.asecrystal import AseVerifier, rough_size
+from verifier_ladder.tiers.simulation.asedynamics import AseDynamics
 from verifier_ladder.tiers.simulation.aseenergy import AseEnergy
 from verifier_ladder.tiers.simulation.aseequation import AseEquationOfState
 from verifier_ladder.tiers.simulation.aserelax import AseRelax
@@ -43,13 +44,18 @@ from verifier_ladder.verifiers import Verifier
 
 COPPER = PROTOTYPES["Cu"]
 CHAIN = made("Cu", cell(1.2, 5, 5), (0, 0, 0))
-KINDS: Mapping[str, Any] = {kind.name: kind for kind in (AseEnergy, AseRelax, AseEquationOfState)}
+KINDS: Mapping[str, Any] = {
+    kind.name: kind for kind in (AseEnergy, AseRelax, AseEquationOfState, AseDynamics)
+}
+BRIEF: Mapping[str, Any] = {"equilibration": 0.2, "duration": 0.4, "timestep": 5.0}
+"""Picoseconds of a run that a test can wait for."""
 FROZEN = {
     "ase-energy": (81, "85e3888b2c6728d8a7bc4c96570ebf87eade9437e37a91bf94442c0a9ab2884f"),
     "ase-relax": (87, "ce496726fdf9a5e5de48c3b7baf66cf69c36c2cc791b7ef75a02ab6ebd962e9e"),
     "ase-equation-of-state": (
         89, "5059fb25bb5521c6f520fb980e328825fc7b15c0f958d1970c0dbabde1255de4",
     ),
+    "ase-dynamics": (102, "e0c9cadc8f3292a9ae81f35e28bedb806fd0cab789d75f861ac31f7da856f0c5"),
 }  # fmt: skip
 SHARED = tuple(
     f"verifier_ladder.tiers.simulation.{name}" for name in ("asecrystal", "calculators")
@@ -214,6 +220,16 @@ class TestAseEquationOfState(Crystals):
         return AseEquationOfState()
 
 
+@pytest.mark.slow
+class TestAseDynamics(Crystals):
+    mutated = ("verifier_ladder.tiers.simulation.asedynamics", *SHARED)
+    mutants: Mapping[str, Any] = {"count": 40, "equivalent": [*UNSEEN, *CONVERGED]}
+
+    @pytest.fixture
+    def verifier(self) -> AseDynamics:
+        return AseDynamics(**BRIEF)
+
+
 @pytest.mark.parametrize("name", FROZEN)
 def test_an_answer_key_is_the_one_that_was_frozen(name: str) -> None:
     lines, digest = FROZEN[name]
@@ -260,6 +276,56 @@ def test_a_bulk_modulus_has_the_spread_of_its_equations_as_uncertainty() -> None
     assert 100.2 == pytest.approx(verdict.score, rel=0.02)
     assert 0 < (verdict.uncertainty or 0) < 2
     assert "GPa" == verdict.unit
+
+
+# ---- Dynamics
+
+
+def test_atoms_swing_as_far_as_their_modes_say() -> None:
+    """The harmonic modes of 32 atoms at rest: kT times the trace of the inverse stiffness."""
+    verdict = said(AseDynamics, COPPER.scaled(3.5898 / 3.61), temperature=200.0, **BRIEF)
+
+    assert 0.0903 == pytest.approx(verdict.score, rel=0.2)
+    assert 200 == pytest.approx(verdict.evidence["temperature, K"], rel=0.2)
+    assert 0 < (verdict.uncertainty or 0) < 0.02
+
+
+def test_a_crystal_that_nothing_holds_is_rejected() -> None:
+    a = 3.5898 / 4 ** (1 / 3)
+    verdict = said(AseDynamics, made("Cu", cell(a, a, a), (0, 0, 0)), **BRIEF, lindemann=0.07)
+
+    assert Outcome.REJECT is verdict.outcome
+    assert "does not hold at 300 K" in verdict.reason
+    assert verdict.feedback
+
+
+def test_a_run_alone_is_always_the_same_and_replicates_are_not() -> None:
+    once = {"equilibration": 0.1, "duration": 0.1, "timestep": 4.0, "width": 3.0}
+    alone = [number(AseDynamics, COPPER, **once) for _ in range(2)]
+    verdicts = [said(AseDynamics, COPPER, **once, replicates=2) for _ in range(2)]
+
+    assert alone[0] == alone[1]
+    assert verdicts[0].score != verdicts[1].score
+    assert verdicts[0].evidence["seed"] != verdicts[1].evidence["seed"]
+
+
+def test_what_moves_is_the_repeated_cell() -> None:
+    """It is what the cost is told of, and what there may be too many atoms of."""
+    verifier = AseDynamics(width=7.0, max_atoms=40)
+    costs = [
+        verifier.expected_cost(Candidate("crystal", poscar(repeated(COPPER, np.diag([n, n, n])))))
+        for n in (1, 2)
+    ]
+
+    assert costs[0] == costs[1]
+    verdict = said(AseDynamics, COPPER, width=7.5, max_atoms=40)
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert "108 atoms would move in a cell of 7.5 Å; at most 40" in verdict.reason
+
+
+@pytest.mark.parametrize("content", ["", "a\n1e999\n1 0 0\n0 1 0\n0 0 1\nCu\n1", b"\xff" * 99])
+def test_what_is_no_crystal_costs_no_warning_and_a_number(content: str | bytes) -> None:
+    assert 0 < AseDynamics().expected_cost(Candidate("crystal", content)).seconds < 100
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

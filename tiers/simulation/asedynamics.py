@@ -1,0 +1,255 @@
+"""The verifier `ase-dynamics`: how far the atoms of a crystal move at a temperature."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Mapping, Sequence
+from math import ceil, prod, sqrt
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from verifier_ladder.arguments import checked
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
+from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.tiers.fast.crystalfile import Array
+from verifier_ladder.tiers.simulation.asecrystal import (
+    AseSettings,
+    AseVerifier,
+    repeats,
+    rough_lattice,
+    rough_size,
+    rough_symbols,
+)
+from verifier_ladder.tiers.simulation.calculators import NotConvergedError
+from verifier_ladder.tiers.simulation.longrun import reach
+from verifier_ladder.verdict import Verdict
+
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "temperature": (1.0, 1e4), "equilibration": (0.1, 1e3), "duration": (0.1, 1e3),
+    "timestep": (0.1, 10.0), "width": (3.0, 50.0), "lindemann": (0.01, 1.0),
+    "max_atoms": (1, 10_000), "replicates": (1, 100),
+}  # fmt: skip
+_FRICTION = 0.02
+"""Of each fs. It binds atoms so closely to the temperature that it is theirs within .2 ps."""
+_HYDROGEN = 0.5
+"""fs. Hydrogen swings a tenth as long as a metal."""
+_EVERY = 5
+"""Steps from one look at the places to the next: neighbours are much alike."""
+_LEFT = 0.25
+"""Of the distance to the next atom: whose mean place has moved so far has left its place."""
+_HOT = 0.25
+"""Of the temperature. Where it is missed by more, the steps are too long for the forces."""
+_PATIENCE = 20.0
+"""Times the expected cost, after which a run hangs."""
+
+
+class AseDynamicsSettings(AseSettings):
+    """Settings of `AseDynamics` that a campaign's row may choose for a worker."""
+
+    temperature: Annotated[float, Field(ge=1, le=1e4)]
+    equilibration: Annotated[float, Field(ge=0.1, le=1e3)]
+    duration: Annotated[float, Field(ge=0.1, le=1e3)]
+    timestep: Annotated[float, Field(ge=0.1, le=10)]
+    width: Annotated[float, Field(ge=3, le=50)]
+    lindemann: Annotated[float, Field(ge=0.01, le=1)]
+    max_atoms: Annotated[int, Field(ge=1, le=10_000)]
+    replicates: Annotated[int, Field(ge=1, le=100)]
+
+
+class AseDynamics(AseVerifier):
+    r"""Root mean square displacement, Å, of atoms from their mean places, at a temperature.
+
+    Langevin dynamics at constant volume in a cell that is repeated until it is wide enough. Each
+    atom's mean place is that of the run, and the centre of mass stands still. The wave lengths
+    that a small cell leaves out would add a little: in one 7 Å wide a tenth.
+
+    A crystal is rejected where an atom leaves its place, or where the displacement is more than a
+    part of the distance to the next atom (`lindemann`): it melts, or was at rest nowhere near.
+    A short run shows what falls apart at once, not what lasts.
+
+    The uncertainty is that of the mean over the run, and says nothing of the calculator.
+    Replicates differ by their seed, which follows from the check; without them it is always the
+    same.
+
+    Example:
+        >>> from verifier_ladder.candidate import Candidate
+        >>> copper = "Cu\n1.0\n0 1.8 1.8\n1.8 0 1.8\n1.8 1.8 0\nCu\n1\nDirect\n0 0 0"
+        >>> short = AseDynamics(temperature=200, equilibration=0.1, duration=0.2)
+        >>> 0.05 < short.judge([Candidate("crystal", copper)])[0].score < 0.13
+        True
+    """
+
+    name = "ase-dynamics"
+    version = "1"
+    unit = "Å"
+    cost = Cost(seconds=10.0)
+    batch_size = 1
+    data_settings = AseDynamicsSettings
+
+    @checked()
+    def __init__(
+        self,
+        *,
+        calculator: str | Mapping[str, Any] = "emt",
+        window: Sequence[float] | None = None,
+        max_force: float = 10.0,
+        temperature: float = 300.0,
+        equilibration: float = 0.5,
+        duration: float = 2.0,
+        timestep: float = 2.0,
+        width: float = 7.0,
+        lindemann: float = 0.1,
+        max_atoms: int = 300,
+        replicates: int = 1,
+    ) -> None:
+        """Choose the calculator and the run.
+
+        Args:
+            calculator: `emt`, `tblite`, or the name of an entry point; a table with `name` for
+                settings of its own.
+            window: Least and most energy, eV an atom; the calculator's own by default.
+            max_force: Largest force on an atom of what is proposed, eV/Å.
+            temperature: Kelvin.
+            equilibration: Picoseconds before anything is looked at.
+            duration: Picoseconds after that.
+            timestep: Femtoseconds; where there is hydrogen, half a one at most.
+            width: Å from face to face, at least, of the cell whose atoms move.
+            lindemann: Largest displacement, as a part of the distance to the next atom: crystals
+                melt at about .1.
+            max_atoms: Atoms of that cell. Of larger ones the verifier says nothing.
+            replicates: How many runs each candidate gets.
+
+        Raises:
+            ConfigError: If a setting makes no sense.
+        """
+        given = {
+            "temperature": float(temperature), "equilibration": float(equilibration),
+            "duration": float(duration), "timestep": float(timestep), "width": float(width),
+            "lindemann": float(lindemann), "max_atoms": max_atoms, "replicates": replicates,
+        }  # fmt: skip
+        for name, (least, most) in _RANGES.items():
+            if not least <= given[name] <= most:
+                raise ConfigError(f"{name}={given[name]!r}: give {least:g} to {most:g}")
+        self.replicates, self.most_atoms = replicates, max_atoms
+        super().__init__(calculator, window, max_force, **given)
+        longest = self._run_length(_HYDROGEN) * self._method.step_seconds(max_atoms)
+        self.timeout = max(self.timeout, _PATIENCE * longest)
+
+    @property
+    def least_width(self) -> float:
+        """As it is set, or as the calculator needs it."""
+        return max(self.settings["width"], self._method.least_width)
+
+    def expected_cost(self, candidate: Candidate) -> Cost:
+        """Energies of the repeated cell, one a step."""
+        lattice, size = rough_lattice(candidate.content), rough_size(candidate.content)
+        atoms = size * prod(repeats(lattice, self.least_width))
+        if atoms > self.most_atoms:  # Declined, or no crystal.
+            return Cost(seconds=0.01)
+        steps = self._run_length(self._timestep(rough_symbols(candidate.content)))
+        return Cost(seconds=round(steps * self._method.step_seconds(atoms), 2))
+
+    def _timestep(self, symbols: Sequence[str]) -> float:
+        """Femtoseconds."""
+        given: float = self.settings["timestep"]
+        return min(given, _HYDROGEN) if "H" in symbols else given
+
+    def _run_length(self, timestep: float) -> int:
+        """Steps of a run."""
+        return ceil(1000 * (self.settings["equilibration"] + self.settings["duration"]) / timestep)
+
+    def computed(self, atoms: Any) -> Verdict:
+        """Let the atoms move, and look how far they do."""
+        if len(atoms) == 1:
+            return Verdict.abstain("one atom alone does not move: give a larger width")
+        self.energy(atoms)
+        self.forces(atoms)
+        start, near = atoms.get_positions(), _nearest(atoms)
+        # What a lone check draws would be another number each time.
+        seed = random.getrandbits(32) if self.replicates > 1 else 1
+        places, energies, warmth = self._run(atoms, seed)
+        mean = places.mean(axis=0)
+        moved = float((_lengths(mean - start) / near).max())
+        squares = np.mean(np.sum((places - mean) ** 2, axis=2), axis=1)
+        motion = sqrt(float(squares.mean()))
+        ratio = motion / float(near.mean())
+        if moved > _LEFT or ratio > self.settings["lindemann"]:
+            raise CandidateError(
+                f"the crystal does not hold at {self.settings['temperature']:g} K: atoms swing by "
+                f"{ratio:.0%} of the distance to the next one, and one has moved by {moved:.0%}",
+                feedback="Propose a crystal at rest, whose atoms stay where they are when warm.",
+            )
+        return Verdict.accept(
+            round(motion, 5),
+            uncertainty=round(reach(squares) / 2 / (2 * motion), 5),
+            unit=self.unit,
+            scores={"lindemann": round(ratio, 5), "energy": round(float(energies.mean()), 6)},
+            evidence=self.evidence(**{
+                "atoms": len(atoms), "seed": seed, "temperature, K": round(warmth, 1),
+                "largest move of a mean place": round(moved, 4),
+            }),
+        )  # fmt: skip
+
+    def _run(self, atoms: Any, seed: int) -> tuple[Array, Array, float]:
+        """Places and energies of an atom, look by look, and the mean temperature.
+
+        Raises:
+            CandidateError: If the energy leaves its window on the way.
+            NotConvergedError: If the steps are too long for the forces.
+        """
+        steps, first = self._begun(atoms, seed)
+        places, energies, warmth = [], [], []
+        for step, _ in enumerate(steps):
+            energy = self.energy(atoms)
+            if step >= first and step % _EVERY == 0:
+                places.append(atoms.get_positions())
+                energies.append(energy)
+                warmth.append(atoms.get_temperature())
+        mean, asked = float(np.mean(warmth)), self.settings["temperature"]
+        if abs(mean / asked - 1) > _HOT + 2 / sqrt(len(atoms)):
+            raise NotConvergedError(
+                f"the atoms are at {mean:.0f} K where {asked:g} K are asked for: a shorter "
+                "timestep would do"
+            )
+        return np.array(places), np.array(energies), mean
+
+    def _begun(self, atoms: Any, seed: int) -> tuple[Any, int]:
+        """The steps of a run, and the first that is looked at."""
+        from ase import units
+        from ase.constraints import FixCom
+        from ase.md.langevin import Langevin
+
+        draw, kelvin = np.random.default_rng(seed), self.settings["temperature"]
+        length = self._timestep(atoms.get_chemical_symbols())
+        atoms.set_constraint(FixCom())
+        wide = np.sqrt(atoms.get_masses() * units.kB * kelvin)
+        atoms.set_momenta(wide[:, None] * draw.standard_normal((len(atoms), 3)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = Langevin(
+                atoms, length * units.fs, temperature_K=kelvin, friction=_FRICTION / units.fs,
+                fixcm=False, rng=draw, logfile=None, trajectory=None,
+            )  # fmt: skip
+        first = ceil(1000 * self.settings["equilibration"] / length)
+        return run.irun(self._run_length(length)), first
+
+
+def _lengths(vectors: Array) -> Array:
+    found: Array = np.linalg.norm(vectors, axis=1)
+    return found
+
+
+def _nearest(atoms: Any) -> Array:
+    """Å from each atom to the next, images in other cells among them."""
+    from ase.neighborlist import neighbor_list
+
+    reached, found = 3.0, np.full(len(atoms), np.inf)
+    while not np.isfinite(found).all():  # Each atom meets an image of its own at last.
+        first, away = neighbor_list("id", atoms, reached)
+        np.minimum.at(found, first, away)
+        reached *= 1.5
+    return found
