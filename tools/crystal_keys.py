@@ -678,7 +678,8 @@ def _reciprocal(whole: Solid, matrix: np.ndarray) -> np.ndarray:
     """Waves that fit into the cell and differ from one another on its lattice points."""
     turned = Solid(["H"], np.linalg.inv(whole.lattice).T, np.zeros((1, 3)))
     points = repeated(turned._replace(lattice=np.eye(3)), np.round(matrix.T).astype(int)).places
-    return 2 * np.pi * (points @ matrix.T) @ turned.lattice
+    waves: np.ndarray = 2 * np.pi * (points @ matrix.T) @ turned.lattice
+    return waves
 
 
 def second(
@@ -730,7 +731,10 @@ def ase_dynamics(key: Key) -> None:
             settings={"max_force": 0.05})  # fmt: skip
     _no_crystals(key, PROTOTYPES["Cu"])
     large = repeated(copper, np.diag([3, 3, 3]))
-    for said, settings in ((large, {"max_atoms": 100}), (copper, {"width": 20.0})):
+    sizes: tuple[tuple[Solid, dict[str, Any]], ...] = (
+        (large, {"max_atoms": 100}), (copper, {"width": 20.0}),
+    )  # fmt: skip
+    for said, settings in sizes:
         key.add(poscar(said), None, UNKNOWN, "too many atoms", HAND, settings=settings,
                 reason="atoms")  # fmt: skip
     refused = (

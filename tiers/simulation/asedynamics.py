@@ -142,7 +142,8 @@ class AseDynamics(AseVerifier):
     @property
     def least_width(self) -> float:
         """As it is set, or as the calculator needs it."""
-        return max(self.settings["width"], self._method.least_width)
+        width: float = self.settings["width"]
+        return max(width, self._method.least_width)
 
     def expected_cost(self, candidate: Candidate) -> Cost:
         """Energies of the repeated cell, one a step."""
@@ -160,7 +161,8 @@ class AseDynamics(AseVerifier):
 
     def _run_length(self, timestep: float) -> int:
         """Steps of a run."""
-        return ceil(1000 * (self.settings["equilibration"] + self.settings["duration"]) / timestep)
+        length: float = self.settings["equilibration"] + self.settings["duration"]
+        return ceil(1000 * length / timestep)
 
     def computed(self, atoms: Any) -> Verdict:
         """Let the atoms move, and look how far they do."""
