@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
+from verifier_ladder.candidate import UNKNOWN_SIZE, Sample
+from verifier_ladder.errors import VerifierError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.learners.backend import Adapter, Backend, Options, takes_options
 from verifier_ladder.learners.messages import ENDS, without_ends
 from verifier_ladder.learners.readout import Readout
+from verifier_ladder.learners.tries import Tries, note
+from verifier_ladder.reward import Reward
 from verifier_ladder.verifiers import Verifier
 
 _DEADLINE = 10.0
 """AReaL gives a call 15 seconds, and then makes a 0 of it."""
+_TRIES = 4
+"""How often AReaL asks about a rollout in all, while nothing is known of it."""
 _ADVICE = (
     "Give the workflow that evaluates a function of its own, made with evaluation=True, and this "
     "one evaluation=False, or give the rows a split ('train', 'test')"
@@ -76,6 +84,7 @@ class RewardFn(Adapter):
         """Answer from a backend."""
         super().__init__(backend, readout)
         self._ends = ends
+        self._tries = Tries(most=_TRIES)
 
     def __call__(
         self, prompt: str, completions: str, prompt_ids: Any, completion_ids: Any, **row: Any
@@ -97,9 +106,32 @@ class RewardFn(Adapter):
         fields = {**row, "prompt": prompt, "completion_ids": completion_ids}
         said = without_ends(completions, self._ends)
         sample = self._backend.sample(said, fields, prompt=prompt)
-        (reward,) = self._backend.rewards([sample])
+        key = _key(sample, completions, completion_ids)
+        is_another = self._tries.is_another(key)
+        (reward,) = self._again(sample) if is_another else self._backend.rewards([sample])
+        try:
+            number = self._readout.number(reward, self.__name__)
+        except VerifierError as error:
+            raise self._tries.unknown(key, str(error)) from None
+        known = (self._tries.token, key) if is_another else None
+        if known:
+            note(*known, is_known=True)
         scope = "eval-rollout" if sample.evaluation else "rollout"
-        return _Told(self._readout.number(reward, self.__name__), scope, self._metrics(reward))
+        return _Told(number, scope, self._metrics(reward), known)
+
+    def _again(self, sample: Sample) -> list[Reward]:
+        """Score another try by itself: its rollout has its place in the group already.
+
+        A sample keeps the reward that it was recorded with, so that a try that finds more is
+        another sample; AReaL tells nothing by which this could be known before.
+        """
+        return self._backend.attachment.score([replace(sample, group_size=UNKNOWN_SIZE)])
+
+
+def _key(sample: Sample, completion: str, completion_ids: Any) -> str:
+    """What AReaL hands over alike in every try."""
+    told = repr((sample.evaluation, sample.group, completion, completion_ids))
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _Told(float):
@@ -111,18 +143,30 @@ class _Told(float):
 
     scope: str
     metrics: Mapping[str, float]
+    known: tuple[str, str] | None
+    """The try after others that has found it, for `note`."""
 
-    def __new__(cls, value: float, scope: str, metrics: Mapping[str, float]) -> Self:
+    def __new__(
+        cls,
+        value: float,
+        scope: str,
+        metrics: Mapping[str, float],
+        known: tuple[str, str] | None = None,
+    ) -> Self:
         made = super().__new__(cls, value)
-        made.scope, made.metrics = scope, metrics
+        made.scope, made.metrics, made.known = scope, metrics, known
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (float(self), self.scope, self.metrics)
+        return _arrived, (float(self), self.scope, self.metrics, self.known)
 
 
-def _arrived(value: float, scope: str, metrics: Mapping[str, float]) -> float:
-    """The number, once AReaL has noted the metrics that came with it."""
+def _arrived(
+    value: float, scope: str, metrics: Mapping[str, float], known: tuple[str, str] | None
+) -> float:
+    """The number, once what came with it is noted: its metrics by AReaL, its end as a try."""
+    if known is not None:
+        note(*known, is_known=True)
     tracker: Any = sys.modules.get("areal.utils.stats_tracker")
     if tracker is not None:
         with suppress(Exception):  # An error here would break AReaL's pool of processes.

@@ -158,3 +158,28 @@ def test_a_process_that_gets_it_with_every_call_opens_one_run(call: Call, tmp_pa
         blocks = [ledger.read(entry).samples for entry in ledger.entries(kind="score")]
     assert 4 == len(blocks)
     assert 1 == len({samples.run for samples in blocks})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_tries_take_nobodys_place_in_a_group(
+    api: ModuleType, tmp_path: Path, workers: int
+) -> None:
+    """Whichever process of the pool is asked again."""
+    check = vl.wrap(judge, version="1", columns=["answer"], isolation="inline")
+    made = reward_fn(check, ledger=tmp_path / "ledger.db", deadline=50, run="r", group_size=4)
+    pool = api.AsyncRewardWrapper(made, timeout_seconds=60, max_workers=workers)
+
+    async def ask(text: str) -> float | None:
+        try:
+            return await pool("2 + 2 =", text, [1], list(map(ord, text)), answer="4")
+        except VerifierError:
+            return None
+
+    async def gather() -> list[float | None]:
+        return [await ask(text) for text in ("4", "raise", "5", "44")]
+
+    assert [1.0, None, 0.0, 0.0] == asyncio.run(gather())
+    with vl.open_ledger(tmp_path / "ledger.db") as ledger:
+        blocks = [ledger.read(entry).samples for entry in ledger.entries(kind="score")]
+    sizes = [size for samples in blocks for size in samples.group_sizes or ()]
+    assert [4] * 4 + [-1] * 3 == sorted(sizes, reverse=True)
