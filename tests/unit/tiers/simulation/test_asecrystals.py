@@ -299,6 +299,23 @@ def test_a_crystal_that_nothing_holds_is_rejected() -> None:
     assert verdict.feedback
 
 
+def test_what_falls_together_is_rejected_though_the_fall_heats_it() -> None:
+    far = made("Cu", cell(5, 5, 5), (0, 0, 0))
+    verdict = said(AseDynamics, far, **BRIEF)
+
+    assert Outcome.REJECT is verdict.outcome, verdict
+    assert "does not hold at 300 K" in verdict.reason
+
+
+def test_the_time_limit_is_above_the_longest_run_at_the_shortest_timestep() -> None:
+    verifier = AseDynamics(timestep=0.1, duration=10.0)
+    cells = made("Cu", cell(2.4, 2.4, 2.4), (0, 0, 0))
+    largest = repeated(cells, np.diag([6, 7, 7]))
+    longest = verifier.expected_cost(Candidate("crystal", poscar(largest))).seconds
+
+    assert verifier.timeout > 10 * longest
+
+
 def test_a_run_alone_is_always_the_same_and_replicates_are_not() -> None:
     once = {"equilibration": 0.1, "duration": 0.1, "timestep": 4.0, "width": 3.0}
     alone = [number(AseDynamics, COPPER, **once) for _ in range(2)]
