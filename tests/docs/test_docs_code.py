@@ -28,6 +28,8 @@ FENCE = re.compile(
 VARYING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|run-\d{8}-\d{6}-[0-9a-f]+|\([\d.e-]+ s\)|entry \d+"
 )
+SLOW = "<!-- slow: "
+"""Begins the comment that says why a page runs with the slow tests only."""
 COMMAND = "_run"
 CALL = "lambda line: _c(line, shell=True)"
 
@@ -77,7 +79,7 @@ def files(text: str) -> dict[str, str]:
 
 
 PAGES = [
-    path
+    pytest.param(path, marks=[pytest.mark.slow] if SLOW in path.read_text() else [])
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if path.exists() and script(path.read_text()).strip()
 ]

@@ -237,11 +237,23 @@ class OpenmmStability(SingleVerifier):
         openmm("app")
 
     def expected_cost(self, candidate: Candidate) -> Cost:
-        """What it takes, by the number of atoms guessed from the text."""
-        atoms = rough_atoms(candidate.content, self.settings["max_residues"])
+        """What it takes, by the number of atoms."""
+        atoms = self.rough_size(candidate)
         if not atoms:
             return Cost(seconds=0.01)
         return Cost(seconds=round(seconds_for(atoms, self._stretches), 2))
+
+    def proposed(self, candidate: Candidate) -> Protein:
+        """The protein that is run, where it is proposed; a subclass may have it predicted.
+
+        Raises:
+            CandidateError: If there is none, or one that no force field should see.
+        """
+        return protein_of(candidate.content, self.settings["max_residues"])
+
+    def rough_size(self, candidate: Candidate) -> int:
+        """About how many atoms it has, hydrogens included; 0 for what is rejected at sight."""
+        return rough_atoms(candidate.content, self.settings["max_residues"])
 
     @property
     def _stretches(self) -> int:
@@ -250,7 +262,7 @@ class OpenmmStability(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Run, or go on with a run that was begun, and compare."""
         windows = self._criteria.of(candidate.task)
-        protein = protein_of(candidate.content, self.settings["max_residues"])
+        protein = self.proposed(candidate)
         # What a lone check draws would be another number each time.
         seed = random.getrandbits(31) if self.replicates > 1 else 1
         model = Model(protein, self._conditions)

@@ -38,6 +38,7 @@ ATOMS: Mapping[str, frozenset[str]] = {
 LETTERS = {name: letter for letter, name in _NAMES.items()}
 """Of the amino acids, by their names in the PDB."""
 _LAST = "OXT"
+_CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FARTHEST = 9999.0
 """Å from the origin: what a PDB file can hold."""
 _CUBE, _CROWD = 3.0, 24
@@ -60,8 +61,8 @@ class Model(NamedTuple):
     """Å: CB of each residue; not a number for glycine."""
     atoms: Floats
     """Å: all heavy atoms."""
-    elements: tuple[str, ...]
-    """Of all heavy atoms."""
+    names: tuple[str, ...]
+    """Of all heavy atoms; each begins with its element."""
     residues: Ints
     """The residue that each heavy atom belongs to."""
     order: Ints
@@ -78,6 +79,22 @@ class Model(NamedTuple):
     def chain_of(self) -> Ints:
         """The chain of each residue."""
         return np.repeat(np.arange(len(self.chains)), [len(chain) for chain in self.chains])
+
+    @property
+    def pdb(self) -> str:
+        """All heavy atoms as a PDB file, each chain with its residues numbered from 1."""
+        letters, chain_of = "".join(self.chains), self.chain_of
+        starts = np.cumsum([0, *map(len, self.chains)])
+        lines: list[str] = []
+        for number, (name, residue) in enumerate(zip(self.names, self.residues, strict=True)):
+            chain, (x, y, z) = chain_of[residue], self.atoms[number]
+            if number and chain != chain_of[self.residues[number - 1]]:
+                lines.append("TER")
+            lines.append(
+                f"ATOM  {(number + 1) % 100_000:5d}  {name:<3s} {_NAMES[letters[residue]]} "
+                f"{_CHAINS[chain]}{residue - starts[chain] + 1:4d}    {x:8.3f}{y:8.3f}{z:8.3f}"
+            )
+        return "\n".join([*lines, "TER", "END", ""])
 
     @property
     def bonded(self) -> Ints:
@@ -201,7 +218,7 @@ def _arranged(found: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> M
     every = [residue for chain in found for residue in chain]
     mine = [every[n] for n in order]
     rows = [
-        (n, name[0], place) for n, residue in enumerate(mine)
+        (n, name, place) for n, residue in enumerate(mine)
         for name, place in residue.places.items()
     ]  # fmt: skip
     nowhere = (np.nan,) * 3
@@ -372,14 +389,14 @@ def clashes(model: Model) -> list[tuple[int, int]]:
         raise ToolError(
             f"clashes are looked for by scipy ({error}); pip install '.[structures]' in a clone"
         ) from error
-    radii = np.array([_RADII[element] for element in model.elements])
+    radii = np.array([_RADII[name[0]] for name in model.names])
     near = cKDTree(model.atoms).query_pairs(
         2 * max(_RADII.values()) - _OVERLAP, output_type="ndarray"
     )
     one, other = near[:, 0], near[:, 1]
     away = _norm(model.atoms[one] - model.atoms[other])
     first, second = model.residues[one], model.residues[other]
-    chain, sulphur = model.chain_of, np.array([element == "S" for element in model.elements])
+    chain, sulphur = model.chain_of, np.array([name[0] == "S" for name in model.names])
     apart = (np.abs(first - second) > 1) | (chain[first] != chain[second])
     close = away < radii[one] + radii[other] - _OVERLAP
     kept = np.flatnonzero(apart & close & ~(sulphur[one] & sulphur[other]))

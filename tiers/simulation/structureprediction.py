@@ -232,8 +232,8 @@ class StructurePrediction(SingleVerifier):
         wanted = self._criteria.wanted(windows)
         chains = protein_of(candidate.content)
         self._refuse_undefined(chains, wanted)
+        said = self.predictions(chains)
         with _of_the_tool():
-            said = self._predictions(chains)
             values = self._values(list(said.values()), wanted)
         terms = sorted({_TERMS[name] for name in said if name in _TERMS})
         return self._criteria.verdict(
@@ -263,8 +263,15 @@ class StructurePrediction(SingleVerifier):
         if "agreement_lddt" in wanted and max(map(len, chains)) == 1:
             raise UnsolvedError("an lDDT says nothing of chains of one residue")
 
-    def _predictions(self, chains: tuple[str, ...]) -> dict[str, Prediction]:
+    @_of_the_tool()
+    def predictions(self, chains: tuple[str, ...]) -> dict[str, Prediction]:
         """What the predictors say, none of which is run before all may be.
+
+        It is asked for anew: whatever a higher tier computes with a model asks here too, and a
+        program that keeps what it has predicted spares it the time.
+
+        Args:
+            chains: The protein, as `protein_of` reads it.
 
         Raises:
             ToolError: If one is not there, would send sequences elsewhere, or fails.

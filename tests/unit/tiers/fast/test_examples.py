@@ -1,6 +1,8 @@
 """Examples whose answers are only read run with one command, and say what they are about."""
 
+from importlib import import_module
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from typer.testing import CliRunner
@@ -81,3 +83,22 @@ def test_an_example_runs_with_one_command(tmp_path: Path) -> None:
 
     assert 0 == done.exit_code, done.output
     assert "1 of 3" in done.output or "0.33" in done.output, done.output
+
+
+def test_what_is_recorded_of_a_binder_is_a_structure_that_dynamics_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "binders"
+    copytree(EXAMPLES / "binders", folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("VLADDER_PREDICTORS", str(folder / "predictors.toml"))
+    record, binding = import_module("record"), import_module("binding")
+    record.record("SEAAAKAAEAAG", 91, folder / "recorded")
+    verifier = binding.FoldStability()
+
+    protein = verifier.proposed(vl.Candidate("protein", "SEAAAKAAEAAG"))
+
+    names = [each.name for each in protein.residues]
+    assert ["SER", "GLU", "ALA", "ALA", "ALA", "LYS"] == names[:6]
+    with pytest.raises(vl.ToolError, match="nothing was recorded for GGGGGGGGGGGG"):
+        verifier.proposed(vl.Candidate("protein", "GGGGGGGGGGGG"))

@@ -393,3 +393,13 @@ def test_what_is_not_defined_is_not_0() -> None:
     model = read_model(mmcif(usual(("A", "G"))).encode(), "cif", ("A", "G"))
 
     assert "agreement_lddt" not in agreement(model, model)
+
+
+def test_a_model_is_written_so_that_it_is_read_as_the_same_model() -> None:
+    chains = ("MKTAYW", "GSS")
+    model = read_model(pdb(folded(chains)).encode(), "pdb", chains)
+
+    again = read_model(model.pdb.encode(), "pdb", chains)
+
+    assert model.names == again.names
+    assert np.abs(model.atoms - again.atoms).max() < 1e-3
