@@ -50,7 +50,7 @@ class Passes:
 
 
 class Visit(NamedTuple):
-    """One group: the samples of a task in one step."""
+    """The samples of a task in one step: one group, or one for each answer to its prompt."""
 
     step: int
     learner_version: str
@@ -267,13 +267,13 @@ Seen = tuple[list[str], Passes]
 
 
 def _visits(record: RunRecord, threshold: float) -> dict[Key, Seen]:
-    groups: dict[Key, list[SampleRecord]] = {}
+    groups: dict[Key, dict[str, list[SampleRecord]]] = {}
     for sample in record.samples:
         key = (task_of(record, sample), sample.step, sample.learner_version)
-        groups.setdefault(key, []).append(sample)
+        groups.setdefault(key, {}).setdefault(sample.group, []).append(sample)
     return {
-        key: (list(dict.fromkeys(s.group for s in members)), _passes(members, threshold))
-        for key, members in groups.items()
+        key: (list(of_group), sum((_passes(m, threshold) for m in of_group.values()), Passes()))
+        for key, of_group in groups.items()
     }
 
 

@@ -17,6 +17,9 @@ from verifier_ladder.runs.records import Said
 from verifier_ladder.runs.tasks import task_of
 from verifier_ladder.verdict import Outcome
 
+Asked = tuple[str, str]
+"""A task and what verifiers read beside its prompt."""
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -35,6 +38,13 @@ class Example:
     is_rejected: bool
     is_final: bool
     """Whether the ladder's highest tier has judged it."""
+
+    @property
+    def asked(self) -> Asked:
+        """Its task, and what verifiers read beside the prompt, as far as its group tells."""
+        from verifier_ladder.learners.messages import prompt_of
+
+        return self.task, self.sample.group.removeprefix(prompt_of(self.sample.group))
 
     @property
     def spread(self) -> float:
@@ -93,12 +103,12 @@ class Examples:
         self.left_out: Counter[str] = Counter()
         """How many samples are left out, by reason."""
         record.transcripts.complete(_of_groups(record, prompts))
-        chosen: dict[tuple[str, bytes, str], Example] = {}
+        chosen: dict[tuple[Asked, bytes, str], Example] = {}
         for sample in record.samples:
             example = self._example(sample)
             if example is None:
                 continue
-            key = (example.task, sample.content, self._path(sample))
+            key = (example.asked, sample.content, self._path(sample))
             known = chosen.get(key)
             if known is not None:
                 self.left_out["the same candidate again"] += 1
@@ -114,11 +124,11 @@ class Examples:
         """Count them."""
         return len(self._chosen)
 
-    def by_task(self) -> dict[str, list[Example]]:
-        """The examples of each task."""
-        found: dict[str, list[Example]] = {}
+    def by_task(self) -> dict[Asked, list[Example]]:
+        """The examples of each task; those of one prompt with other answers are apart."""
+        found: dict[Asked, list[Example]] = {}
         for example in self._chosen:
-            found.setdefault(example.task, []).append(example)
+            found.setdefault(example.asked, []).append(example)
         return found
 
     @property

@@ -10,7 +10,7 @@ from scipy import stats
 
 from verifier_ladder.curriculum import Curriculum, Passes, Weighting, curriculum
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.messages import group_of, groups_of
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.transcript import Transcript
 from verifier_ladder.verdict import Verdict
@@ -133,6 +133,18 @@ def test_a_scale_that_nobody_named_needs_a_threshold() -> None:
         made({"a": [3.0, -2.0]})
 
     assert 0.5 == made({"a": [3.0, -2.0]}, pass_at=0.0).passes.rate
+
+
+def test_groups_of_one_prompt_with_other_answers_are_counted_apart() -> None:
+    book = RecordedRun(open_ledger(":memory:"))
+    groups = groups_of(["2 + 2 ="] * 2, [{"answer": "4"}, {"answer": "5"}])
+    for group in groups:
+        book.keep(Transcript(group=group, prompt="2 + 2 ="))
+    told = [Told("4", float(group == groups[0]), group) for group in groups for _ in range(2)]
+    book.score(told)
+
+    (task,) = curriculum(book.ledger).tasks
+    assert Passes(4, 4, 2, all_pass=1, all_fail=1, mixed=0) == task.passes
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from recordedruns import RecordedRun, Told
 
+from verifier_ladder.datasets import training_set
 from verifier_ladder.datasets.examples import Examples, prompts_of
 from verifier_ladder.datasets.selection import Selection
 from verifier_ladder.learners.messages import group_of, groups_of
@@ -39,3 +40,17 @@ def test_prompts_of_a_file_reach_the_groups_of_all_their_tasks() -> None:
 
     found = Examples(read_run(book.ledger), Selection(), prompts_of([{"prompt": "2 + 2 ="}]))
     assert ["2 + 2 ="] * 2 == [example.prompt for example in found]
+
+
+def test_one_prompt_with_two_answers_makes_no_pair_across_them() -> None:
+    book = RecordedRun(open_ledger(":memory:"))
+    groups = groups_of(["2 + 2 ="] * 2, [{"answer": "4"}, {"answer": "5"}])
+    book.score([
+        Told(text, float(text == answer), group)
+        for group, answer in zip(groups, "45", strict=True) for text in "45"
+    ])  # fmt: skip
+    prompts = prompts_of([{"prompt": "2 + 2 ="}])
+
+    made = training_set(book.ledger, "preferences", selection=Selection(sure=0.0), prompts=prompts)
+    found = {(row["chosen"], row["rejected"]) for row in made.splits["train"]}
+    assert {("4", "5"), ("5", "4")} == found
