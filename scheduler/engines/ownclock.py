@@ -37,7 +37,7 @@ class Seen(NamedTuple):
 
 
 class OwnClock:
-    """Counts a worker's own seconds, from one candidate to the next.
+    """Counts a worker's own seconds: for its set-up, or for one candidate.
 
     It looks now and then at every thread of the worker and its children. Where one is ready to
     run, the cpu time that all of them took counts, no faster than a clock. Where all sleep, are
@@ -47,14 +47,10 @@ class OwnClock:
     """
 
     def __init__(self, pid: int, limit: float) -> None:
-        """Watch the process `pid`, whose limit is so many seconds."""
-        self._pid = pid
+        """Watch the process `pid` from now on; its limit is so many seconds."""
+        self._pid, self.limit = pid, limit
         self.pause = max(limit / _LOOKS, _LEAST_PAUSE)
         """Seconds after which it looks again."""
-        self.begin()
-
-    def begin(self) -> None:
-        """Count from now on."""
         self.own = self.slept = 0.0
         self._since = self._looked = monotonic()
         self._seen: Seen | None = None
@@ -68,6 +64,22 @@ class OwnClock:
     def wall(self) -> float:
         """Seconds since it began."""
         return monotonic() - self._since
+
+    @property
+    def left(self) -> float:
+        """Seconds of the wall that it has left at least."""
+        left = self.limit - min(self.own, self.wall)
+        return min(left, MOST_WAITING * self.limit - self.wall)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it was its own doing that there was not enough."""
+        return self.own >= self.limit
+
+    @property
+    def starved(self) -> str:
+        """What to say of a worker that had no core."""
+        return f"had {self.own:.3g} s of its own in {self.wall:.3g} s, for the machine is too busy"
 
     def look(self) -> None:
         """Count what has passed since the last look, if that is some time ago."""

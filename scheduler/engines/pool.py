@@ -171,7 +171,8 @@ class WorkerPool:
     is closed first, and `CancelledError` when the caller cancels a batch that has not begun.
     Their callbacks run in a lane's thread and hold it up, so they should be short.
 
-    **Clocks** start when a worker starts on a candidate, never while a batch waits.
+    **Clocks** start when a worker starts on a candidate, never while a batch waits, and stand
+    still while the machine gives it no core.
 
     **Life.** Workers are spawned, never forked, and start with the first batch. They end when the
     pool is closed, when the program ends, and when it is killed. A pool can't be used in a
@@ -202,7 +203,8 @@ class WorkerPool:
                 verifiers; None for no limit.
             nice: Added to the workers' niceness, so that they leave the learner its cores.
             name: What its threads are called.
-            loading: Seconds a worker may take to start, import and set up a verifier.
+            loading: Seconds of its own that a worker may take to start, import and set up a
+                verifier.
 
         Raises:
             ConfigError: If a number makes no sense.

@@ -15,7 +15,7 @@ from verifier_ladder.scheduler.engines.child import Child
 from verifier_ladder.scheduler.engines.journal import Journal
 from verifier_ladder.scheduler.engines.line import Line
 from verifier_ladder.scheduler.engines.log import Log
-from verifier_ladder.scheduler.engines.ownclock import MOST_WAITING, OwnClock, gives_way
+from verifier_ladder.scheduler.engines.ownclock import OwnClock, gives_way
 from verifier_ladder.scheduler.engines.progress import LOADING, NOT_STARTED, Progress
 from verifier_ladder.scheduler.engines.watch import Failure, Spending, Watch
 
@@ -23,6 +23,7 @@ _TUNABLES = "GLIBC_TUNABLES"
 _MORE_BLOCKS = "glibc.malloc.tcache_count=127"
 """Small blocks of each size that the allocator keeps at hand, 5 MB at most. Libraries such as
 RDKit free hundreds at once; with glibc's seven they spend a sixth of their time on it."""
+_SETTING_UP = (NOT_STARTED, LOADING)
 _LAST_WORDS = 0.2
 _NICEST = 19
 _LOOK = 0.05
@@ -112,12 +113,13 @@ class WorkerProcess:
         cell = self._progress.cell
         self._at = at = NOT_STARTED
         answered, before = 0, 0.0
-        clock = OwnClock(self._process.pid, watch.patience)
+        clock = OwnClock(self._process.pid, watch.loading)
         spending = Spending(watch, self._measured)
         while True:
             if cell[0] != at:
                 self._at = at = cell[0]
-                clock.begin()
+                limit = watch.loading if at in _SETTING_UP else watch.patience
+                clock = OwnClock(self._process.pid, limit)
                 self.took = self._taken
             if self.journal.count == answered:
                 before = self._cpu
@@ -125,10 +127,13 @@ class WorkerProcess:
                 answered, self.least = self.journal.count, self._charged(before)
                 # Measured after they were counted: an earlier look lacks their last.
                 self.took = self._measured()
-            is_loading = at in (NOT_STARTED, LOADING)
-            left = _left(clock, watch, is_loading=is_loading, waits=self._progress.waits[0])
-            if left <= 0 and cell[0] == at:
-                return self._hang(watch, clock)
+            if self._progress.waits[0]:  # For a service that is busy for others.
+                clock.skip()
+            else:
+                clock.look()
+            if (left := clock.left) <= 0 and cell[0] == at:
+                return self._hang(clock)
+            is_loading = at in _SETTING_UP
             if not is_loading and (reserved := spending.exceeded()) is not None:
                 message = f"spent the {reserved:.3g} cpu-seconds reserved for it"
                 return self._failure("budget", message)._replace(boundary="budget")
@@ -155,21 +160,20 @@ class WorkerProcess:
             self._paused = until
             watch.on_pause(until - monotonic())
 
-    def _hang(self, watch: Watch, clock: OwnClock) -> Failure:
+    def _hang(self, clock: OwnClock) -> Failure:
         at = self._progress.cell[0]
-        if at in (NOT_STARTED, LOADING):
-            cause = "start" if at == NOT_STARTED else "stuck"
-            return self._failure(cause, f"took longer than {watch.loading:g} s to set up")
-        is_its_own = clock.own >= watch.patience
-        if not is_its_own and gives_way(self._process.pid, self._nice):
+        if at in _SETTING_UP:
+            message = f"took longer than {clock.limit:g} s to set up"
+            if not clock.is_spent:
+                message = f"could not be set up: it {clock.starved}"
+            return self._failure("start" if at == NOT_STARTED else "stuck", message)
+        if clock.is_spent:
+            said = self._failure("hang", f"ran longer than {clock.limit:g} s")
+            return said._replace(slept=clock.slept > clock.own / 2)
+        if gives_way(self._process.pid, self._nice):
             message = f"lowered its own priority and was not done in {clock.wall:.3g} s"
             return self._failure("hang", message)
-        if not is_its_own:
-            own, wall = clock.own, clock.wall
-            message = f"had {own:.3g} s of its own in {wall:.3g} s, for the machine is too busy"
-            return self._failure("starved", message)
-        said = self._failure("hang", f"ran longer than {watch.patience:g} s")
-        return said._replace(slept=clock.slept > clock.own / 2)
+        return self._failure("starved", clock.starved)
 
     def _death(self, error: Exception) -> Failure:
         if self.pid is None:
@@ -205,7 +209,7 @@ class WorkerProcess:
 
     def _measured(self) -> float:
         """The cpu time it has taken for the present request: sleeping and loading take none."""
-        if self.pid is None or self._progress.cell[0] in (NOT_STARTED, LOADING):
+        if self.pid is None or self._progress.cell[0] in _SETTING_UP:
             return self._charged(self._cpu)
         self._cpu = max(self._cpu, self._progress.used(self.pid))
         return self._taken
@@ -246,21 +250,6 @@ class WorkerProcess:
                 os.killpg(self.pid, signal.SIGKILL)  # children that outlived it keep its group
         self._log.join(_LAST_WORDS)
         self._progress.close()
-
-
-def _left(clock: OwnClock, watch: Watch, *, is_loading: bool, waits: int) -> float:
-    """Seconds that a worker has left at least; for its set-up the time of the wall counts.
-
-    While it waits for a service that is busy for others, none counts.
-    """
-    if is_loading:
-        return watch.loading - clock.wall
-    if waits:
-        clock.skip()
-    else:
-        clock.look()
-    left = max(watch.patience - clock.wall, watch.patience - clock.own)
-    return min(left, watch.patience * MOST_WAITING - clock.wall)
 
 
 def _environment() -> dict[str, str]:

@@ -52,7 +52,7 @@ class Watch(NamedTuple):
     patience: float
     """Seconds of its own (`OwnClock`) without progress that count as a hang."""
     loading: float
-    """Seconds to start, import and set up."""
+    """Seconds of its own to start, import and set up."""
     limit: Limit | None = None
     is_abandoned: Callable[[], bool] = lambda: False
     """Tells whether nobody waits for the answer any more."""

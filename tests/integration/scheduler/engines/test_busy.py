@@ -12,7 +12,7 @@ from busy import busy_machine
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.function import FunctionVerifier
-from verifier_ladder.scheduler.engines import process
+from verifier_ladder.scheduler.engines import ownclock
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -89,6 +89,13 @@ def judged(verifier: FunctionVerifier, *contents: str, nice: int = 0) -> list[Ve
         return [verdict for one in asked for verdict in one.result().verdicts]
 
 
+class Heavy(FunctionVerifier):
+    """Takes so long to be set up."""
+
+    def setup(self) -> None:
+        compute(HONEST)
+
+
 # All cores are taken from the other tests meanwhile, so `make test` runs one of each kind.
 
 
@@ -104,6 +111,16 @@ def test_honest_work_is_not_rejected_beside_busy_neighbours(deed: str) -> None:
     verdicts = judged(LABOUR, *(f"{deed}{number}" for number in range(3)))
 
     assert [(Outcome.ACCEPT, 1.0)] * 3 == [(each.outcome, each.score) for each in verdicts]
+
+
+@pytest.mark.slow
+def test_neighbours_take_no_time_from_a_set_up() -> None:
+    heavy = Heavy(work, name="heavy", version="1")
+    with WorkerPool(2, nice=10, loading=1.5, name="busy") as pool:
+        asked = [pool.verify(heavy, [Candidate("text", "nothing")]) for _ in range(2)]
+        verdicts = [verdict for one in asked for verdict in one.result().verdicts]
+
+    assert [1.0] * 2 == [each.score for each in verdicts], verdicts
 
 
 @pytest.mark.slow
@@ -142,7 +159,7 @@ def test_what_never_ends_is_rejected_beside_busy_neighbours(deed: str) -> None:
 def test_who_lowers_its_own_priority_can_not_blame_the_neighbours(
     deed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "MOST_WAITING", 1.5)
+    monkeypatch.setattr(ownclock, "MOST_WAITING", 1.5)
     (verdict,) = judged(IDLE, deed)
 
     assert (Outcome.REJECT, "resource") == (verdict.outcome, verdict.evidence.get("cause"))

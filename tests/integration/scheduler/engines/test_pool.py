@@ -21,6 +21,7 @@ from verifier_ladder.command import CommandVerifier
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.function import FunctionVerifier
+from verifier_ladder.scheduler.engines import ownclock
 from verifier_ladder.scheduler.engines.pool import PoolClosed, WorkerPool
 from verifier_ladder.verifiers import Verifier
 
@@ -287,6 +288,18 @@ def test_a_setup_that_hangs_makes_its_batch_abstain() -> None:
         (verdict,) = pool.verify(Endless(), texts("a")).result().verdicts
 
     assert ("engine", True) == (verdict.failed_at, "2 s to set up" in verdict.reason)
+
+
+def test_what_a_worker_waits_for_a_core_is_no_time_of_its_set_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the kernel shows it: the worker is ready to run, and its cpu time stands still."""
+    monkeypatch.setattr(ownclock, "see", lambda _: ownclock.Seen(0.0, is_waiting=True))
+    monkeypatch.setattr(ownclock, "MOST_WAITING", 1e6)
+    with WorkerPool(1, loading=0.1) as pool:
+        (verdict,) = pool.verify(LENGTH, texts("abc")).result().verdicts
+
+    assert 3.0 == verdict.score, verdict.reason
 
 
 def test_a_verifier_that_can_not_travel_says_what_to_do(pool: WorkerPool) -> None:
