@@ -56,10 +56,6 @@ class OwnClock:
         self._seen: Seen | None = None
         self._carried = 0.0
 
-    def skip(self) -> None:
-        """Count nothing of what has passed since the last look: it waits for its turn."""
-        self._looked, self._seen = monotonic(), None
-
     @property
     def wall(self) -> float:
         """Seconds since it began."""
@@ -81,9 +77,16 @@ class OwnClock:
         """What to say of a worker that had no core."""
         return f"had {self.own:.3g} s of its own in {self.wall:.3g} s, for the machine is too busy"
 
-    def look(self) -> None:
-        """Count what has passed since the last look, if that is some time ago."""
+    def look(self, *, waits: bool) -> None:
+        """Count what has passed since the last look, if that is some time ago.
+
+        Args:
+            waits: Whether the worker waits for a service that is busy for others: none counts.
+        """
         now = monotonic()
+        if waits:
+            self._looked, self._seen = now, None
+            return
         passed = now - self._looked
         if passed < self.pause:
             return

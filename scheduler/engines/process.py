@@ -127,10 +127,7 @@ class WorkerProcess:
                 answered, self.least = self.journal.count, self._charged(before)
                 # Measured after they were counted: an earlier look lacks their last.
                 self.took = self._measured()
-            if self._progress.waits[0]:  # For a service that is busy for others.
-                clock.skip()
-            else:
-                clock.look()
+            clock.look(waits=bool(self._progress.waits[0]))
             if (left := clock.left) <= 0 and cell[0] == at:
                 return self._hang(clock)
             is_loading = at in _SETTING_UP
