@@ -24,8 +24,9 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.private import make_private_folder, own_folder, write_private
 from verifier_ladder.settings import load_settings
 
-EVERY = 60.0
-"""Seconds by the clock between two checkpoints: what a killed worker has computed in vain."""
+EVERY = 50.0
+"""Seconds by the clock between two checkpoints. With what a verifier computes until it can keep
+the next, some ten seconds, a killed worker has computed a minute in vain."""
 _KEPT: Final = 30 * 86_400.0
 """Seconds for which one is kept that nobody comes back to."""
 _DIGEST: Final = 32

@@ -67,6 +67,10 @@ _STIFFNESS = 1000.0
 """kJ/mol/nm², of what holds the backbone while the rest comes to the temperature."""
 _ROUGHLY, _MINIMISING = 10.0, 500
 """kJ/mol/nm, and steps: minimising takes what would blow up, and no more."""
+_PIECES, _PIECE = (STEPS, 125, 50, 25, 10), 10.0
+"""Steps of a piece, after which a checkpoint may be kept, and seconds that one may be expected to
+take: the most that fit. A trajectory depends on it, so other numbers are another version. Below
+ten, minimising would begin anew too often to get anywhere."""
 _PER_KCAL, _PER_NM = 4.184, 10.0
 _FURTHEST = 1000.0
 """nm from the origin: no part of a protein gets there by itself."""
@@ -154,7 +158,7 @@ class OpenmmStability(SingleVerifier):
     """
 
     name = "openmm-stability"
-    version = "2"
+    version = "3"
     tier = Tier.HIGH_FIDELITY
     kind = "structure"
     domain = "structural biology"
@@ -269,16 +273,17 @@ class OpenmmStability(SingleVerifier):
         about = f"{seed}".encode(), protein.canonical.encode()
         checkpoint = Checkpoint(self.key_digest, *about, model.names.encode())
         try:
-            begun = Run.kept(checkpoint, model.size) or model.begun()
-            run = self._ended(model, begun, seed, checkpoint)
+            begins = range(-_MINIMISING, self._stretches * STEPS, model.piece)
+            kept = Run.kept(checkpoint, model.size, begins)
+            run = self._ended(model, kept or model.begun(), seed, checkpoint)
         except BlownUpError as error:
             told = self._unsolved(error, seed)
             checkpoint.clear()
             raise told from error
         checkpoint.clear()
         evidence = {"atoms": model.size, "seed": seed, "picoseconds": self.settings["duration"]}
-        if begun.drifts:
-            evidence["went on after picosecond"] = len(begun.drifts)
+        if kept is not None:
+            evidence["went on after picosecond"] = max(kept.steps, 0) / STEPS
         return self._criteria.verdict(windows, self._values(run), evidence=evidence)
 
     @property
@@ -287,10 +292,10 @@ class OpenmmStability(SingleVerifier):
         return Conditions(**{name: self.settings[name] for name in names})
 
     def _ended(self, model: Model, run: Run, seed: int, checkpoint: Checkpoint | None) -> Run:
-        while len(run.drifts) < self._stretches:
-            run = model.further(run, seed)
+        while run.steps < self._stretches * STEPS:
             if checkpoint is not None and checkpoint.is_due:
                 checkpoint.save(run.model_dump_json().encode())
+            run = model.further(run, seed)
         return run
 
     def _values(self, run: Run) -> dict[str, float]:
@@ -334,34 +339,44 @@ _Vector = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 
 
 class Run(BaseModel):
-    """How far a trajectory has come: all that its next stretch depends on, as plain numbers."""
+    """How far a trajectory has come: all that its next piece depends on, as plain numbers."""
 
     positions: list[_Vector]
     """nm."""
     velocities: list[_Vector]
     """nm/ps."""
+    steps: int = -_MINIMISING
+    """Of dynamics; below zero, of minimising that are left."""
     drifts: list[FiniteFloat] = []
-    """RMSD to the proposal at the end of each stretch, Å."""
+    """RMSD to the proposal at the end of each picosecond, Å."""
     energies: list[FiniteFloat] = []
     """Potential energy there, kcal/mol."""
 
     @classmethod
-    def kept(cls, checkpoint: Checkpoint, atoms: int) -> Run | None:
-        """The one that was begun; None if there is none that is whole, of so many atoms."""
+    def kept(cls, checkpoint: Checkpoint, atoms: int, begins: range) -> Run | None:
+        """The one that was begun; None if there is none of so many atoms that is whole.
+
+        Args:
+            checkpoint: Where it is kept.
+            atoms: How many there are.
+            begins: The steps at which its pieces begin.
+        """
         data = checkpoint.load()
         try:
             found = None if data is None else cls.model_validate_json(data)
         except ValidationError:
             return None
-        if found is None or len(found.drifts) != len(found.energies):
+        if found is None or found.steps not in begins:
             return None
-        return found if len(found.positions) == len(found.velocities) == atoms else None
+        is_measured = len(found.drifts) == len(found.energies) == max(found.steps, 0) // STEPS
+        is_whole = len(found.positions) == len(found.velocities) == atoms
+        return found if is_measured and is_whole else None
 
 
 class Model:
-    """A protein in OpenMM: with hydrogens and a force field, and the way to the next stretch.
+    """A protein in OpenMM: with hydrogens and a force field, and the way to the next piece.
 
-    Each stretch begins with a context and a seed of its own, from nothing but positions and
+    Each piece begins with a context and a seed of its own, from nothing but positions and
     velocities. So a run that is gone on with is the same as one that was never left, and nothing
     of OpenMM's own checkpoints is needed, which are bound to a processor.
     """
@@ -399,42 +414,47 @@ class Model:
         """Of all its atoms, hydrogens included: what a run's positions are of, on each host."""
         return ",".join(f"{each.residue.name} {each.name}" for each in self._atoms)
 
-    def begun(self) -> Run:
-        """Minimise, with the backbone held.
+    @property
+    def piece(self) -> int:
+        """Steps, of minimising or of dynamics, from one checkpoint to the next."""
+        return piece_of(self.size)
 
-        Raises:
-            BlownUpError: If that leads nowhere.
-        """
-        with _watched():
-            context = self._context(self._held, 1)
-            context.setPositions(self._start)
-            openmm().LocalEnergyMinimizer.minimize(context, _ROUGHLY, _MINIMISING)
-            positions, velocities, _ = _state(context)
-        return Run(positions=positions.tolist(), velocities=velocities.tolist())
+    def begun(self) -> Run:
+        """What nothing was done about yet."""
+        start = self._start.tolist()
+        return Run(positions=start, velocities=[(0.0, 0.0, 0.0)] * self.size)
 
     def further(self, run: Run, seed: int) -> Run:
-        """Go on for one stretch.
+        """Go on for one piece; one of minimising is held like the first of dynamics.
 
         Raises:
             BlownUpError: If it leaves all bounds.
         """
-        number = len(run.drifts)
-        is_held = number < self._conditions.equilibration
-        own = _seed(seed, number)
+        is_held = run.steps < self._conditions.equilibration * STEPS
+        own = _seed(seed, run.steps // self.piece)
         with _watched():
             context = self._context(self._held if is_held else self._free, own)
             context.setPositions(np.array(run.positions))
-            if number:
-                context.setVelocities(np.array(run.velocities))
+            if run.steps < 0:
+                openmm().LocalEnergyMinimizer.minimize(context, _ROUGHLY, self.piece)
             else:
-                context.setVelocitiesToTemperature(self._conditions.temperature, own)
-            context.getIntegrator().step(STEPS)
-            positions, velocities, energy = _state(context)
-        drift = deviation(positions[self._backbone] * _PER_NM, self._proposed)
+                self._moved(context, run, own)
+            positions, velocities = _state(context)
+            steps, drifts, energies = run.steps + self.piece, [], []
+            if steps > 0 and steps % STEPS == 0:
+                drifts.append(deviation(positions[self._backbone] * _PER_NM, self._proposed))
+                energies.append(_energy(context) / _PER_KCAL)
         return Run(
-            positions=positions.tolist(), velocities=velocities.tolist(),
-            drifts=[*run.drifts, drift], energies=[*run.energies, energy / _PER_KCAL],
+            positions=positions.tolist(), velocities=velocities.tolist(), steps=steps,
+            drifts=run.drifts + drifts, energies=run.energies + energies,
         )  # fmt: skip
+
+    def _moved(self, context: Any, run: Run, seed: int) -> None:
+        if run.steps:
+            context.setVelocities(np.array(run.velocities))
+        else:
+            context.setVelocitiesToTemperature(self._conditions.temperature, seed)
+        context.getIntegrator().step(self.piece)
 
     @cached_property
     def _free(self) -> Any:
@@ -490,8 +510,23 @@ def seconds_for(atoms: float, stretches: int) -> float:
         >>> seconds_for(50, 20) < seconds_for(100, 20) < seconds_for(100, 60)
         True
     """
-    step = _ATOM * atoms + _PAIR * atoms**2
-    return _LOADING + (stretches + _MINIMISED) * (_CONTEXT + STEPS * step)
+    stretch = _CONTEXT + STEPS * _seconds_of_step(atoms)
+    return _LOADING + (stretches + _MINIMISED) * stretch
+
+
+def piece_of(atoms: int) -> int:
+    """Steps of a piece, of minimising or of dynamics, of a protein of so many atoms.
+
+    Example:
+        >>> piece_of(50)
+        250
+    """
+    fitting = (steps for steps in _PIECES if steps * _seconds_of_step(atoms) <= _PIECE)
+    return next(fitting, _PIECES[-1])
+
+
+def _seconds_of_step(atoms: float) -> float:
+    return _ATOM * atoms + _PAIR * atoms**2
 
 
 def openmm(module: str = "") -> Any:
@@ -535,22 +570,38 @@ def _described(protein: Protein) -> tuple[Any, Any]:
     return topology, told
 
 
-def _state(context: Any) -> tuple[Array, Array, float]:
-    """Positions, velocities, and the potential energy, kJ/mol.
+def _state(context: Any) -> tuple[Array, Array]:
+    """Positions and velocities.
 
     Raises:
         BlownUpError: If a number has no end, or an atom is out of reach.
     """
     unit = openmm("unit")
-    state = context.getState(getPositions=True, getVelocities=True, getEnergy=True)
+    state = context.getState(getPositions=True, getVelocities=True)
     positions = _plain(state.getPositions(asNumpy=True))
     speed = unit.nanometer / unit.picosecond
     velocities = np.asarray(state.getVelocities(asNumpy=True).value_in_unit(speed))
-    energy = float(state.getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))
-    is_known = np.isfinite([energy, *positions.flat, *velocities.flat]).all()
+    is_known = np.isfinite([*positions.flat, *velocities.flat]).all()
     if not is_known or np.abs(positions).max() > _FURTHEST:
-        raise BlownUpError("the trajectory blows up: atoms fly apart, or a number has no end")
-    return positions, velocities, energy
+        raise _blown_up()
+    return positions, velocities
+
+
+def _energy(context: Any) -> float:
+    """The potential energy, kJ/mol.
+
+    Raises:
+        BlownUpError: If it has no end.
+    """
+    state = context.getState(getEnergy=True)
+    energy = state.getPotentialEnergy().value_in_unit(openmm("unit").kilojoule_per_mole)
+    if not np.isfinite(energy):
+        raise _blown_up()
+    return float(energy)
+
+
+def _blown_up() -> BlownUpError:
+    return BlownUpError("the trajectory blows up: atoms fly apart, or a number has no end")
 
 
 def _plain(positions: Any) -> Array:
@@ -559,7 +610,7 @@ def _plain(positions: Any) -> Array:
 
 
 def _seed(seed: int, number: int) -> int:
-    """The seed of one stretch; OpenMM reads 0 as any."""
+    """The seed of one piece; OpenMM reads 0 as any."""
     told = hashlib.sha256(f"{seed} {number}".encode()).digest()
     return 1 + int.from_bytes(told[:4]) % _SEEDS
 

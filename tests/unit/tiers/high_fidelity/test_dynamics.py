@@ -1,5 +1,6 @@
 """Molecular dynamics: real runs of the smallest peptides."""
 
+import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from verifier_ladder.tiers.high_fidelity.dynamics import (
     OpenmmStability,
     Run,
     deviation,
+    piece_of,
     seconds_for,
 )
 from verifier_ladder.verdict import Outcome, Verdict
@@ -154,15 +156,27 @@ def judged(text: str, **settings: Any) -> Verdict:
     return OpenmmStability(**{**SHORT, **settings}).judge([Candidate("structure", text)])[0]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Model:
     return Model(protein_of(CONTROL), CONDITIONS)
 
 
+@pytest.fixture(scope="module")
+def minimised(model: Model) -> Run:
+    return until(0, model, model.begun())
+
+
+def until(steps: int, model: Model, run: Run, seed: int = 1) -> Run:
+    while run.steps < steps:
+        run = model.further(run, seed)
+    return run
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where checkpoints are kept, each stretch."""
+    """Where checkpoints are kept, each half of a picosecond."""
     monkeypatch.setenv("VLADDER_CHECKPOINTS", str(tmp_path))
+    monkeypatch.setattr(dynamics, "_PIECES", (125,))
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
     return tmp_path
 
@@ -177,23 +191,24 @@ def test_naive_judges_do_not_meet_the_key() -> None:
     assert [] == AnswerKey.named("openmm-stability").weaknesses(TWINS)
 
 
-def test_a_run_that_is_gone_on_with_is_the_same_to_the_last_bit(model: Model) -> None:
-    whole = model.begun()
-    for _ in range(3):
-        whole = model.further(whole, seed=5)
+def test_a_run_that_is_gone_on_with_is_the_same_to_the_last_bit(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dynamics, "_PIECES", (125,))
+    whole = until(500, model, model.begun(), seed=5)
     other = Model(protein_of(CONTROL), CONDITIONS)
     parted = other.begun()
-    for _ in range(3):
+    while parted.steps < 500:
         parted = Run.model_validate_json(other.further(parted, seed=5).model_dump_json())
 
     assert whole == parted
-    assert 3 == len(whole.drifts)
+    assert (500, 2, 2) == (whole.steps, len(whole.drifts), len(whole.energies))
 
 
-def test_another_seed_is_another_run(model: Model) -> None:
-    begun = model.begun()
+def test_another_seed_is_another_run(model: Model, minimised: Run) -> None:
+    one, two = (model.further(minimised, seed).positions for seed in (1, 2))
 
-    assert model.further(begun, seed=1).positions != model.further(begun, seed=2).positions
+    assert one != two
 
 
 def test_replicates_are_runs_of_their_own_and_a_lone_run_is_always_the_same() -> None:
@@ -213,47 +228,68 @@ def test_replicates_are_runs_of_their_own_and_a_lone_run_is_always_the_same() ->
 def test_what_was_computed_before_a_worker_was_killed_is_not_computed_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = judged(CONTROL, duration=3)
+    whole = judged(CONTROL)
     further, told = Model.further, list[int]()
 
-    def killed(self: Model, run: Run, seed: int) -> Run:
-        if len(run.drifts) == 2:
-            raise KeyboardInterrupt
+    def killed_at(steps: int) -> None:
+        def killed(self: Model, run: Run, seed: int) -> Run:
+            if run.steps == steps:
+                raise KeyboardInterrupt
+            told.append(run.steps)
+            return further(self, run, seed)
+
+        monkeypatch.setattr(Model, "further", killed)
+        with pytest.raises(KeyboardInterrupt):
+            OpenmmStability(**SHORT).examine(Candidate("structure", CONTROL))
+        assert 1 == len(list(folder.iterdir()))
+
+    def resumed(self: Model, run: Run, seed: int) -> Run:
+        told.append(run.steps)
         return further(self, run, seed)
 
-    def counted(self: Model, run: Run, seed: int) -> Run:
-        told.append(len(run.drifts))
-        return further(self, run, seed)
+    killed_at(0)
+    killed_at(375)
+    monkeypatch.setattr(Model, "further", resumed)
+    last = judged(CONTROL)
 
-    monkeypatch.setattr(Model, "further", killed)
-    with pytest.raises(KeyboardInterrupt):
-        OpenmmStability(**{**SHORT, "duration": 3}).examine(Candidate("structure", CONTROL))
-    assert 1 == len(list(folder.iterdir()))
-    monkeypatch.setattr(Model, "further", counted)
-    resumed = judged(CONTROL, duration=3)
-
-    assert [2, 3] == told
-    assert (whole.score, whole.evidence["energy"]) == (resumed.score, resumed.evidence["energy"])
-    assert 2 == resumed.evidence["went on after picosecond"]
+    assert [*range(-500, 500, 125)] == told
+    assert (whole.score, whole.evidence["energy"]) == (last.score, last.evidence["energy"])
+    assert 1.5 == last.evidence["went on after picosecond"]
     assert "went on after picosecond" not in whole.evidence
     assert [] == list(folder.iterdir())
+
+
+PLACE = {"positions": [[0, 0, 1]], "velocities": [[0, 0, 1]]}
+MEASURED = {"drifts": [1], "energies": [1]}
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        b"", b"{}", b'{"positions": [[0, 0, 1]], "velocities": []}',
-        b'{"positions": [[0, 0, 1]], "velocities": [[0, 0, 1]], "drifts": [1], "energies": []}',
+        {}, {"positions": [[0, 0, 1]], "velocities": []},
+        {**PLACE, "steps": 375}, {**PLACE, "steps": 375, "drifts": [1]},
+        {**PLACE, "steps": 375, "drifts": [1] * 1000, "energies": [1] * 1000},
+        {**PLACE, **MEASURED, "steps": 400}, {**PLACE, **MEASURED, "steps": -625},
+        {**PLACE, "steps": 750, "drifts": [1] * 3, "energies": [1] * 3},
     ],
 )  # fmt: skip
-def test_a_checkpoint_that_is_none_of_this_protein_is_not_gone_on_with(
-    folder: Path, said: bytes
+def test_a_checkpoint_that_is_none_of_this_run_is_not_gone_on_with(
+    folder: Path, said: dict[str, Any]
 ) -> None:
     del folder
-    checkpoint = checkpoints.Checkpoint(b"a")
-    checkpoint.save(said)
+    checkpoint, begins = checkpoints.Checkpoint(b"a"), range(-500, 750, 125)
 
-    assert Run.kept(checkpoint, atoms=1) is None
+    checkpoint.save(json.dumps({**PLACE, **MEASURED, "steps": 375}).encode())
+    assert Run.kept(checkpoint, 1, begins) is not None
+    assert Run.kept(checkpoint, 2, begins) is None
+    checkpoint.save(json.dumps(said).encode())
+    assert Run.kept(checkpoint, 1, begins) is None
+
+
+@pytest.mark.parametrize(("atoms", "steps"), [(33, 250), (900, 50), (2000, 10), (16_000, 10)])
+def test_a_trajectory_is_cut_by_the_number_of_its_atoms(atoms: int, steps: int) -> None:
+    """Other pieces are other trajectories, which another version has to tell."""
+    assert ("3", steps) == (OpenmmStability.version, piece_of(atoms))
 
 
 @pytest.mark.parametrize("name", ["drift", "energy"])
@@ -325,19 +361,18 @@ def test_what_blows_up_for_everybody_once_it_is_let_go_is_a_failure_of_the_tool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def blow_up(_: Model, run: Run, seed: int) -> Run:
-        if run.drifts and seed == 1:
+        if run.steps > 0 and seed == 1:
             raise BlownUpError("the trajectory blows up")
-        return run.model_copy(update={"drifts": [0.1], "energies": [0.0]})
+        return run.model_copy(update={"steps": run.steps + 250})
 
     monkeypatch.setattr(Model, "further", blow_up)
 
     assert "tool" == judged(CONTROL).failed_at
 
 
-def test_atoms_that_fly_apart_end_a_trajectory(model: Model) -> None:
-    begun = model.begun()
+def test_atoms_that_fly_apart_end_a_trajectory(model: Model, minimised: Run) -> None:
     fast = [(1e9 * (-1) ** n, 0.0, 0.0) for n in range(model.size)]
-    flying = begun.model_copy(update={"velocities": fast, "drifts": [0.1], "energies": [0.0]})
+    flying = minimised.model_copy(update={"velocities": fast, "steps": 250})
 
     with pytest.raises(BlownUpError, match="blows up"):
         model.further(flying, 1)
