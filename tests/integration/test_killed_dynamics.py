@@ -64,6 +64,7 @@ def started(folder: Path, run: str, **more: Any) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow  # The unit's tests go on with a run that was killed, in one process.
 def test_another_host_goes_on_where_a_killed_one_stopped_and_ends_the_same(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     first = started(tmp_path, "first")
@@ -80,7 +81,7 @@ def test_another_host_goes_on_where_a_killed_one_stopped_and_ends_the_same(tmp_p
     expected = undisturbed.judge([Candidate("structure", CONTROL)])[0]
     assert 0 == second.returncode
     computed = (tmp_path / "stretches").read_text().splitlines()
-    told = [f"first {n}" for n in (-2, -1, 0, 1, 2)]
+    told = [f"first {n}" for n in range(3)]
     assert [*told, "second 3", "second 4"] == computed
     assert [expected.score] == json.loads(said)
     with open_ledger(tmp_path / "ledger.db") as ledger:

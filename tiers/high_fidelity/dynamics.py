@@ -67,10 +67,9 @@ _STIFFNESS = 1000.0
 """kJ/mol/nm², of what holds the backbone while the rest comes to the temperature."""
 _ROUGHLY, _MINIMISING = 10.0, 500
 """kJ/mol/nm, and steps: minimising takes what would blow up, and no more."""
-_PIECES, _PIECE = (STEPS, 125, 50, 25, 10), 10.0
+_PIECES, _PIECE = (STEPS, 125, 50, 25, 10, 5, 2, 1), 10.0
 """Steps of a piece, after which a checkpoint may be kept, and seconds that one may be expected to
-take: the most that fit. A trajectory depends on it, so other numbers are another version. Below
-ten, minimising would begin anew too often to get anywhere."""
+take: the most that fit. A trajectory depends on it, so other numbers are another version."""
 _PER_KCAL, _PER_NM = 4.184, 10.0
 _FURTHEST = 1000.0
 """nm from the origin: no part of a protein gets there by itself."""
@@ -82,10 +81,10 @@ _LARGEST_RESIDUE = 27
 _SEEDS: Final = 2**31 - 1
 _LONGEST_RUN = 100_000
 """Picoseconds."""
-_LOADING, _CONTEXT, _ATOM, _PAIR, _MINIMISED = 0.5, 0.02, 1.2e-5, 1.3e-7, 1.2
-"""Seconds for the force field and hydrogens, for a context, and for a step by each atom and each
-pair of atoms, measured from 33 to 163 atoms on one core of an ordinary server; minimising takes as
-long as so many stretches."""
+_LOADING, _CONTEXT, _ATOM, _PAIR, _MINIMISED = 3.2e-3, 0.012, 6e-6, 1.95e-7, 1.4
+"""Seconds for the force field and hydrogens by each atom, for a context, and for a step by each
+atom and each pair of atoms: processor time of one core of an ordinary server, measured from 33 to
+582 atoms. Minimising takes as long as so many stretches."""
 CONTROL = """\
 ATOM      1  N   ALA A   1       0.000   0.000   0.000
 ATOM      2  CA  ALA A   1       1.460   0.000   0.000
@@ -273,7 +272,7 @@ class OpenmmStability(SingleVerifier):
         about = f"{seed}".encode(), protein.canonical.encode()
         checkpoint = Checkpoint(self.key_digest, *about, model.names.encode())
         try:
-            begins = range(-_MINIMISING, self._stretches * STEPS, model.piece)
+            begins = range(0, self._stretches * STEPS, model.piece)
             kept = Run.kept(checkpoint, model.size, begins)
             run = self._ended(model, kept or model.begun(), seed, checkpoint)
         except BlownUpError as error:
@@ -283,7 +282,7 @@ class OpenmmStability(SingleVerifier):
         checkpoint.clear()
         evidence = {"atoms": model.size, "seed": seed, "picoseconds": self.settings["duration"]}
         if kept is not None:
-            evidence["went on after picosecond"] = max(kept.steps, 0) / STEPS
+            evidence["went on after picosecond"] = kept.steps / STEPS
         return self._criteria.verdict(windows, self._values(run), evidence=evidence)
 
     @property
@@ -345,8 +344,8 @@ class Run(BaseModel):
     """nm."""
     velocities: list[_Vector]
     """nm/ps."""
-    steps: int = -_MINIMISING
-    """Of dynamics; below zero, of minimising that are left."""
+    steps: int = 0
+    """Since it was minimised."""
     drifts: list[FiniteFloat] = []
     """RMSD to the proposal at the end of each picosecond, Å."""
     energies: list[FiniteFloat] = []
@@ -368,7 +367,7 @@ class Run(BaseModel):
             return None
         if found is None or found.steps not in begins:
             return None
-        is_measured = len(found.drifts) == len(found.energies) == max(found.steps, 0) // STEPS
+        is_measured = len(found.drifts) == len(found.energies) == found.steps // STEPS
         is_whole = len(found.positions) == len(found.velocities) == atoms
         return found if is_measured and is_whole else None
 
@@ -416,45 +415,47 @@ class Model:
 
     @property
     def piece(self) -> int:
-        """Steps, of minimising or of dynamics, from one checkpoint to the next."""
+        """Steps from one checkpoint to the next."""
         return piece_of(self.size)
 
     def begun(self) -> Run:
-        """What nothing was done about yet."""
-        start = self._start.tolist()
-        return Run(positions=start, velocities=[(0.0, 0.0, 0.0)] * self.size)
+        """Minimise, with the backbone held.
+
+        Raises:
+            BlownUpError: If that leads nowhere.
+        """
+        with _watched():
+            context = self._context(self._held, 1)
+            context.setPositions(self._start)
+            openmm().LocalEnergyMinimizer.minimize(context, _ROUGHLY, _MINIMISING)
+            positions, velocities = _state(context)
+        return Run(positions=positions.tolist(), velocities=velocities.tolist())
 
     def further(self, run: Run, seed: int) -> Run:
-        """Go on for one piece; one of minimising is held like the first of dynamics.
+        """Go on for one piece.
 
         Raises:
             BlownUpError: If it leaves all bounds.
         """
         is_held = run.steps < self._conditions.equilibration * STEPS
-        own = _seed(seed, run.steps // self.piece)
+        own, steps = _seed(seed, run.steps // self.piece), run.steps + self.piece
+        drifts, energies = [*run.drifts], [*run.energies]
         with _watched():
             context = self._context(self._held if is_held else self._free, own)
             context.setPositions(np.array(run.positions))
-            if run.steps < 0:
-                openmm().LocalEnergyMinimizer.minimize(context, _ROUGHLY, self.piece)
+            if run.steps:
+                context.setVelocities(np.array(run.velocities))
             else:
-                self._moved(context, run, own)
+                context.setVelocitiesToTemperature(self._conditions.temperature, own)
+            context.getIntegrator().step(self.piece)
             positions, velocities = _state(context)
-            steps, drifts, energies = run.steps + self.piece, [], []
-            if steps > 0 and steps % STEPS == 0:
+            if steps % STEPS == 0:
                 drifts.append(deviation(positions[self._backbone] * _PER_NM, self._proposed))
                 energies.append(_energy(context) / _PER_KCAL)
         return Run(
             positions=positions.tolist(), velocities=velocities.tolist(), steps=steps,
-            drifts=run.drifts + drifts, energies=run.energies + energies,
+            drifts=drifts, energies=energies,
         )  # fmt: skip
-
-    def _moved(self, context: Any, run: Run, seed: int) -> None:
-        if run.steps:
-            context.setVelocities(np.array(run.velocities))
-        else:
-            context.setVelocitiesToTemperature(self._conditions.temperature, seed)
-        context.getIntegrator().step(self.piece)
 
     @cached_property
     def _free(self) -> Any:
@@ -511,11 +512,11 @@ def seconds_for(atoms: float, stretches: int) -> float:
         True
     """
     stretch = _CONTEXT + STEPS * _seconds_of_step(atoms)
-    return _LOADING + (stretches + _MINIMISED) * stretch
+    return _LOADING * atoms + (stretches + _MINIMISED) * stretch
 
 
 def piece_of(atoms: int) -> int:
-    """Steps of a piece, of minimising or of dynamics, of a protein of so many atoms.
+    """Steps of a piece of a run, of a protein of so many atoms.
 
     Example:
         >>> piece_of(50)
