@@ -173,6 +173,8 @@ def _tell(made: TrainingSet, folder: Path) -> None:
         for why, count in made.left_out.items():
             listed.add_row(printable(why), f"{count:,}")
         screen.print(listed)
+    if made.selection.without_terms and not made.terms:
+        output.say("no verdict of this run comes under terms, so none was left out by them")
     if not all(made.splits.values()):
         tasks = len({str(row["prompt"]) for rows in made.splits.values() for row in rows})
         its = "its" if tasks == 1 else "their"

@@ -10,11 +10,13 @@ from math import inf
 from typing import Any
 
 from verifier_ladder.datasets.selection import Selection
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.rollouts.columns import GROUP_NAMES
 from verifier_ladder.runs import RunRecord, SampleRecord
 from verifier_ladder.runs.chat import is_chat
 from verifier_ladder.runs.records import Said
 from verifier_ladder.runs.tasks import task_of
+from verifier_ladder.text import printable
 from verifier_ladder.verdict import Outcome
 
 Asked = tuple[str, str]
@@ -98,10 +100,16 @@ class Examples:
             record: The run.
             selection: What is asked for.
             prompts: Prompts by group, for those that the ledger does not hold.
+
+        Raises:
+            ConfigError: If samples are to be left out by terms that none of the run comes under.
         """
         self.record, self.selection = record, selection
         self.left_out: Counter[str] = Counter()
         """How many samples are left out, by reason."""
+        self.terms = sorted({term for sample in record.samples for term in self._terms(sample)})
+        """Names of the terms that the run's verdicts come under."""
+        self._refuse_unknown_terms()
         record.transcripts.complete(_of_groups(record, prompts))
         chosen: dict[tuple[Asked, bytes, str], Example] = {}
         for sample in record.samples:
@@ -162,7 +170,8 @@ class Examples:
             return f"a tier failed at {sample.reward.failed_at}"
         if doubt := self.record.doubt(sample):
             return f"rests on {doubt}, which is being gamed"
-        if under := self._terms(sample):
+        unwanted, terms = self.selection.without_terms, self._terms(sample)
+        if under := next((term for term in unwanted if term in terms), ""):
             return f"under the terms {under}"
         wanted = self.selection.tier
         reached = sample.reward.tier
@@ -170,12 +179,27 @@ class Examples:
             return f"not judged by {wanted.label} yet"  # type: ignore[union-attr]
         return ""
 
-    def _terms(self, sample: SampleRecord) -> str:
-        """Terms that are not wanted and that one of its verdicts comes under; "" if none is."""
-        unwanted = self.selection.without_terms
-        said = self.record.verdicts(sample) if unwanted else ()
-        named = [each.verdict.evidence.get("terms") or () for each in said]
-        return next((term for term in unwanted if any(term in each for each in named)), "")
+    def _terms(self, sample: SampleRecord) -> set[str]:
+        """Terms that its verdicts come under."""
+        named = [each.verdict.evidence.get("terms") for each in self.record.verdicts(sample)]
+        return {
+            term for each in named
+            for term in ([each] if isinstance(each, str) else each or ()) if isinstance(term, str)
+        }  # fmt: skip
+
+    def _refuse_unknown_terms(self) -> None:
+        """A name that is spelt otherwise would leave out nothing, and say so nowhere.
+
+        Raises:
+            ConfigError: If the run's verdicts come under terms, and one of these is none of them.
+        """
+        strange = [term for term in self.selection.without_terms if term not in self.terms]
+        if strange and self.terms:
+            raise ConfigError(
+                f"no verdict of run {self.record.name!r} comes under terms called "
+                f"{printable(strange[0], 60)!r}; there are {printable(', '.join(self.terms))}. "
+                "Name these with --without-terms (without_terms=), or leave that out"
+            )
 
     def _path(self, sample: SampleRecord) -> str:
         """How the candidate came about: two trajectories may end in the same words."""

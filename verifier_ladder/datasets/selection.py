@@ -35,7 +35,11 @@ class Selection:
     teachers: Sequence[str] = ()
     """Names of the models that are to teach, for distillation."""
     without_terms: Sequence[str] = ()
-    """Names of terms: samples whose verdicts come under one of them are left out."""
+    """Names of terms: samples whose verdicts come under one of them are left out.
+
+    Where the run's verdicts come under terms, each must be one of these. Of a run without terms
+    nothing is left out, and `TrainingSet.terms` is empty.
+    """
 
     def __post_init__(self) -> None:
         """Refuse what selects nothing.

@@ -118,6 +118,8 @@ class TrainingSet:
     layout: Layout = field(repr=False, default_factory=lambda: Layout({}, ()))
     evaluation: bool = False
     """Whether its samples are of an evaluation."""
+    terms: tuple[str, ...] = ()
+    """Names of the terms that verdicts of the run come under, left out or not."""
 
     def __len__(self) -> int:
         """Count the rows of all splits."""
@@ -146,7 +148,7 @@ class TrainingSet:
             "columns": dict(self.layout.columns), "is_chat": self.layout.is_chat,
             "splits": {name: len(rows) for name, rows in self.splits.items()},
             "shares": dict(self.shares), "seed": self.seed, "samples": self.samples,
-            "pending": self.pending, "left_out": dict(self.left_out),
+            "pending": self.pending, "left_out": dict(self.left_out), "terms": list(self.terms),
         }  # fmt: skip
 
     def write(
@@ -216,7 +218,8 @@ def training_set(
 
     Raises:
         ConfigError: If the arguments can't work, the run is an evaluation and that was not asked
-            for, no prompt is known, or a verifier of the run judges groups.
+            for, no prompt is known, a verifier of the run judges groups, or samples are to be left
+            out by terms that none of its verdicts comes under while others do.
 
     Example:
         >>> import verifier_ladder as vl
@@ -244,7 +247,7 @@ def training_set(
         len(record.samples), sum(sample.reward.pending for sample in record.samples),
         {name: [row.values for row in part] for name, part in parts.items()},
         {why: count for why, count in left_out.most_common() if why and count},
-        examples.pass_at, _layout(kind, rows), evaluation,
+        examples.pass_at, _layout(kind, rows), evaluation, tuple(examples.terms),
     )  # fmt: skip
 
 

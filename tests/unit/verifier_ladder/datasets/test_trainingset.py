@@ -8,6 +8,7 @@ import pytest
 from recordedruns import CHEAP, TRUE, RecordedRun, Told, ladder_spec
 
 from verifier_ladder.candidate import Turn
+from verifier_ladder.cli.training import Form, export
 from verifier_ladder.datasets import KINDS, Selection, TrainingSet, training_set
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -104,6 +105,33 @@ def test_only_what_a_tier_has_judged() -> None:
 
     assert ["4"] == column(made, "completion")
     assert 1 == made.left_out["not judged by world yet"]
+
+
+def test_terms_that_no_verdict_comes_under_are_refused_by_those_that_one_does() -> None:
+    under = Verdict.accept(1.0, evidence={"terms": ["alphafold3"]})
+    told = [Told("4", 1.0, "sum", {CHEAP: under}), Told("5", 1.0, "sum")]
+
+    with pytest.raises(ConfigError, match="called 'alphafold-3'; there are alphafold3"):
+        rows(told, "sft", without_terms=["alphafold3", "alphafold-3"])
+    made = rows(told, "sft", without_terms=["alphafold3"])
+
+    assert ["5"] == column(made, "completion")
+    assert ["alphafold3"] == made.as_json()["terms"]
+
+
+def test_a_run_without_terms_says_that_nothing_is_left_out_by_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    with open_ledger(place) as ledger:
+        book = RecordedRun(ledger)
+        book.keep(Transcript(0, 0, "sum", "2 + 2 =", "4"))
+        book.score([Told("4", 1.0, "sum")])
+
+    export(out=tmp_path / "set", ledger=place, without_terms=["alphafold3"], form=Form.JSONL)
+
+    assert "no verdict of this run comes under terms" in "".join(capsys.readouterr())
+    assert [] == json.loads((tmp_path / "set" / "export.json").read_text())["terms"]
 
 
 # -- kinds ---------------------------------------------------------------------------------------
