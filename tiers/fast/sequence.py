@@ -217,8 +217,19 @@ def _least_entropy(chain: str) -> float:
 _ELEMENT = re.compile(
     rf"(x|[{LETTERS}]|\[[{LETTERS}]+\]|\{{[{LETTERS}]+\}})(?:\(([0-9]{{1,2}})(?:,([0-9]{{1,2}}))?\))?"
 )
-_MOST_WAYS = 500
+MOST_WAYS = 500
 """In which a motif's ranges may be met: as many steps may be taken for each residue."""
+
+
+def ways(pattern: str) -> int:
+    """In how many ways the ranges of a motif may be met, which is how long it takes to look for.
+
+    Example:
+        >>> ways("C-x(2,4)-C-x(0,1)-H")
+        6
+    """
+    ranges = (each.groups() for each in _ELEMENT.finditer(pattern))
+    return prod(1 + int(most) - int(least) for _, least, most in ranges if most)
 
 
 def motif(pattern: str) -> re.Pattern[str]:
@@ -240,11 +251,10 @@ def motif(pattern: str) -> re.Pattern[str]:
     inner = inner.removeprefix("<").removesuffix(">")
     parts = list(inner) if re.fullmatch(f"[{LETTERS}]+", inner) else inner.split("-")
     found = [_ELEMENT.fullmatch(part) for part in parts]
-    ways = prod(1 + int(each[3]) - int(each[2]) for each in found if each and each[3])
-    if not parts or ways > _MOST_WAYS or not all(found):
+    if not parts or not all(found) or ways(inner) > MOST_WAYS:
         raise ValueError(
             f"{pattern!r:.60} is no motif such as N-{{P}}-[ST] or KDEL, whose ranges such as "
-            f"x(2,4) can be met in at most {_MOST_WAYS} ways"
+            f"x(2,4) can be met in at most {MOST_WAYS} ways"
         )
     written = "".join(_element(each) for each in found if each)
     return re.compile(f"{'^' if is_first else ''}(?={written}{'$' if is_last else ''})")

@@ -13,7 +13,14 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity, Window
-from verifier_ladder.tiers.fast.sequence import MEASURES, motif, motifs_in, protein_of
+from verifier_ladder.tiers.fast.sequence import (
+    MEASURES,
+    MOST_WAYS,
+    motif,
+    motifs_in,
+    protein_of,
+    ways,
+)
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.verdict import Verdict
 
@@ -49,6 +56,9 @@ Name = Literal[
 SIZE: Mapping[str, Mapping[str, float]] = {"length": {"least": 10, "most": 1000}}
 """The criteria where none are set."""
 _MOST_MOTIFS, _LONGEST_MOTIF = 20, 60
+_MOST_WAYS = 2 * MOST_WAYS
+"""In which the ranges of all motifs may be met: those of the longest sequence that is read then
+take a few seconds, well below the timeout, which is held against candidates."""
 _READING = 5e-5
 """Seconds of a protein of 30 residues, its verdict included, as measured."""
 
@@ -126,6 +136,11 @@ class SequenceGate(SingleVerifier):
             self._motifs = {each: motif(each) for each in motifs}
         except ValueError as error:
             raise ConfigError(f"motifs: {error}") from None
+        if sum(map(ways, motifs)) > _MOST_WAYS:
+            raise ConfigError(
+                f"motifs: the ranges of all, such as x(2,4), may be met in at most {_MOST_WAYS} "
+                "ways together; give fewer, or narrower ranges"
+            )
         windows = dict(SIZE if criteria is None else criteria)
         if motifs:
             windows.setdefault(MOTIFS, {"most": 0})

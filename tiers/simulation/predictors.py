@@ -38,6 +38,7 @@ import numpy as np
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from verifier_ladder import metering
 from verifier_ladder.environment import harmless
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.jsonlines import die_with_parent
@@ -60,10 +61,15 @@ LONGEST = 12 * 3600.0
 hung."""
 _MOST_FILES, _DEEPEST = 5000, 6
 _LARGEST_CONFIG = 2**20
+_SCRATCH = "tmp"
 _LOG, _LONGEST_LOG = 2000, 2**24
 """Bytes of a program's last words that are told, and of those that are kept at once."""
 _LOOK = 1.0
-"""Seconds between two looks at how long its words have become."""
+"""Seconds between two looks at what it has written, at least."""
+_GIGABYTE, _MOST_ENTRIES = 10**9, 100_000
+"""Bytes, and how many files and folders it may have while it works."""
+_ROUNDS = 20
+"""How often processes are looked for: they may start others meanwhile."""
 _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SLACK = 1e-3
 """By which rounding may lead a confidence beyond its bounds."""
@@ -86,6 +92,8 @@ class Program(BaseModel):
     """Whether it predicts nothing, and writes files for trials."""
     seconds: Annotated[float, Field(gt=0, le=LONGEST)] = 3600.0
     """After which it is ended."""
+    gigabytes: Annotated[float, Field(gt=0, le=1e6)] = 50.0
+    """Of files, temporary ones among them, above which it is ended."""
 
     def seen_from(self, path: Path) -> Program:
         """The same with whole paths in its command."""
@@ -208,11 +216,11 @@ def predict(name: str, request: Request) -> Prediction:
     """
     profile, found = PROFILES[name], program(name)
     with TemporaryDirectory(prefix="vladder-fold-", ignore_cleanup_errors=True) as place:
-        folder, output = Path(place, "in"), Path(place, "out")
-        folder.mkdir()
-        output.mkdir()
+        folder, output, _ = made = [Path(place, name) for name in ("in", "out", _SCRATCH)]
+        for each in made:
+            each.mkdir()
         arguments = profile.asked(request, folder, output)
-        ended = _run([*found.command, *arguments], folder, found.seconds)
+        ended = _run([*found.command, *arguments], Path(place), found)
         try:
             return profile.read(Output(output), request)
         except Exception as error:  # No file says anything of the protein by breaking a library.
@@ -222,16 +230,17 @@ def predict(name: str, request: Request) -> Prediction:
             raise OutputError(f"{name} {found.told}: {told} ({ended})") from error
 
 
-def _run(command: Sequence[str], folder: Path, seconds: float) -> str:
-    """Run a program, end it and all of its group, and say how it ended.
+def _run(command: Sequence[str], place: Path, limits: Program) -> str:
+    """Run a program, end it and all that it has started, and say how it ended.
 
     Raises:
-        ToolError: If it can't be started, or takes too long.
+        ToolError: If it can't be started, takes too long, or writes too much.
     """
+    environment = {**harmless(), "TMPDIR": str(place / _SCRATCH)}
     with TemporaryFile("a+b", buffering=0) as log:
         try:
             process = subprocess.Popen(  # noqa: S603 - the command is the host's
-                list(command), cwd=folder, env=harmless(), stdin=subprocess.DEVNULL,
+                list(command), cwd=place / "in", env=environment, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, process_group=0,
                 preexec_fn=_let_go,  # noqa: PLW1509 - one thread
             )  # fmt: skip
@@ -241,34 +250,75 @@ def _run(command: Sequence[str], folder: Path, seconds: float) -> str:
                 "file that VLADDER_PREDICTORS names"
             ) from None
         try:
-            code = _ended(process, log, seconds)
-        except subprocess.TimeoutExpired:
-            raise ToolError(
-                f"{command[0]} took more than {seconds:g} s; raise `seconds` in the file that "
-                "VLADDER_PREDICTORS names, or ask for smaller proteins"
-            ) from None
+            code = _ended(process, log, place, limits)
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, SIGKILL)
-            process.wait()
+            _end(process, environment["TMPDIR"])
         last = printable(_tail(log), 300)
     how = f"ended with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
     return f"it {how}" + (f"; its last words: {last}" if last else "")
 
 
-def _ended(process: subprocess.Popen[bytes], log: IO[bytes], seconds: float) -> int:
+def _ended(process: subprocess.Popen[bytes], log: IO[bytes], place: Path, limits: Program) -> int:
     """The exit code of a program, whose words are thrown away meanwhile if they become many.
 
     Raises:
-        TimeoutExpired: If it takes too long.
+        ToolError: If it takes too long, or writes too much.
     """
-    end = monotonic() + seconds
-    while (left := end - monotonic()) > _LOOK:
+    end, pause = monotonic() + limits.seconds, _LOOK
+    while (left := end - monotonic()) > 0:
         with suppress(subprocess.TimeoutExpired):
-            return process.wait(_LOOK)
+            return process.wait(min(pause, left))
         if _size(log) > _LONGEST_LOG:
             log.truncate(0)  # It is appended to, so what follows begins anew.
-    return process.wait(max(left, 0.0))
+        began = monotonic()
+        if _is_full(place, limits.gigabytes):
+            raise ToolError(
+                f"{limits.command[0]} wrote more than {limits.gigabytes:g} GB or {_MOST_ENTRIES} "
+                "files; raise `gigabytes` in the file that VLADDER_PREDICTORS names"
+            )
+        pause = max(_LOOK, 10 * (monotonic() - began))
+    raise ToolError(
+        f"{limits.command[0]} took more than {limits.seconds:g} s; raise `seconds` in the file "
+        "that VLADDER_PREDICTORS names, or ask for smaller proteins"
+    )
+
+
+def _is_full(place: Path, gigabytes: float) -> bool:
+    """Whether a folder takes more of the disk than it may; links are not followed."""
+    places, count, size = [str(place)], 0, 0
+    while places:
+        with suppress(OSError), os.scandir(places.pop()) as entries:  # It may be gone by now.
+            for entry in entries:
+                count += 1
+                with suppress(OSError):
+                    size += 512 * entry.stat(follow_symlinks=False).st_blocks
+                if count > _MOST_ENTRIES or size > gigabytes * _GIGABYTE:
+                    return True
+                if entry.is_dir(follow_symlinks=False):
+                    places.append(entry.path)
+    return False
+
+
+def _end(process: subprocess.Popen[bytes], scratch: str) -> None:
+    """End a program, its group, and what it has started in sessions of their own.
+
+    Those are told by their folder for temporary files, which is of this run alone, wherever they
+    stand among the processes.
+    """
+    mark = f"TMPDIR={scratch}\0".encode()
+    for _ in range(_ROUNDS):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, SIGKILL)
+        found = [
+            int(name) for name in metering.names("/proc")
+            if name.isdecimal() and mark in metering.read(f"/proc/{name}/environ")
+        ]  # fmt: skip
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, SIGKILL)
+        if not found:
+            break
+    process.wait()
 
 
 def _let_go() -> None:
@@ -297,8 +347,11 @@ class Output:
         """Look through it.
 
         Raises:
-            OutputError: If it holds too many files, or folders that are too deep.
+            OutputError: If it is none any more, or holds too many files, or folders that are too
+                deep.
         """
+        if folder.is_symlink() or not folder.is_dir():
+            raise OutputError("its output folder is gone, or a link")
         self._folder = folder
         self.names = sorted(self._walked(folder, ""))
 

@@ -42,7 +42,8 @@ _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FARTHEST = 9999.0
 """Å from the origin: what a PDB file can hold."""
 _CUBE, _CROWD = 3.0, 24
-"""Å, and the most heavy atoms of a cube of that width. Proteins have up to five there."""
+"""Å, and the most heavy atoms that one chain has in a cube of that width. Proteins have up to
+five there; chains that lie on each other clash."""
 _MOST_ATOMS = 30
 """Atoms of the largest residue, hydrogens among them, and some more."""
 
@@ -230,7 +231,7 @@ def _arranged(found: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> M
         np.array([n for n, _, _ in rows], np.int64), np.array(order, np.int64),
         np.repeat(np.arange(len(every)), [residue.written for residue in every]),
     )  # fmt: skip
-    _refuse_nonsense(model.atoms)
+    _refuse_nonsense(model)
     return model
 
 
@@ -243,18 +244,20 @@ def _difference(said: Sequence[str], chains: Sequence[str]) -> str:
     return "the model is of another sequence than the one that was asked for"
 
 
-def _refuse_nonsense(atoms: Floats) -> None:
+def _refuse_nonsense(model: Model) -> None:
     """Refuse coordinates that nothing could be measured of.
 
     Raises:
-        OutputError: If one is no number or far away, or atoms lie on each other.
+        OutputError: If one is no number or far away, or atoms of a chain lie on each other.
     """
+    atoms = model.atoms
     if not np.isfinite(atoms).all() or np.abs(atoms).max() > _FARTHEST:
         raise OutputError("the model has coordinates that are no numbers, or far away")
     cubes = np.floor(atoms / _CUBE).astype(np.int64)
-    crowd = int(np.unique(cubes, axis=0, return_counts=True)[1].max())
+    places = np.column_stack([model.chain_of[model.residues], cubes])
+    crowd = int(np.unique(places, axis=0, return_counts=True)[1].max())
     if crowd > _CROWD:
-        raise OutputError(f"the model has {crowd} atoms in a cube of {_CUBE:g} Å")
+        raise OutputError(f"the model has {crowd} atoms of a chain in a cube of {_CUBE:g} Å")
 
 
 # ---- Geometry
@@ -279,6 +282,8 @@ _VOLUME = 1.0
 """Å³ that the bonds of a carbon span with its handedness; 2.5 of an ideal one."""
 _RADII = {"C": 1.7, "N": 1.55, "O": 1.52, "S": 1.8}
 """Å: Bondi 1964."""
+_BLOCK, _MOST_CLASHES = 64, 10
+"""Atoms whose neighbours are looked for at once, and clashes of an atom at which it is enough."""
 _OVERLAP = 0.8
 """Å by which the spheres of two atoms overlap that clash: more than those of any hydrogen bond."""
 
@@ -378,7 +383,8 @@ def mirrored(model: Model) -> list[int]:
 def clashes(model: Model) -> list[tuple[int, int]]:
     """Pairs of heavy atoms that overlap, of residues that are not the same or neighbours.
 
-    Sulphur atoms are left out of it: cysteines are bound to each other.
+    Sulphur atoms are left out of it: cysteines are bound to each other. Where chains lie on each
+    other, counting ends at ten for each atom.
 
     Raises:
         ToolError: If scipy is not installed.
@@ -390,13 +396,23 @@ def clashes(model: Model) -> list[tuple[int, int]]:
             f"clashes are looked for by scipy ({error}); pip install '.[structures]' in a clone"
         ) from error
     radii = np.array([_RADII[name[0]] for name in model.names])
-    near = cKDTree(model.atoms).query_pairs(
-        2 * max(_RADII.values()) - _OVERLAP, output_type="ndarray"
-    )
-    one, other = near[:, 0], near[:, 1]
+    tree, found = cKDTree(model.atoms), list[tuple[int, int]]()
+    for start in range(0, len(model.atoms), _BLOCK):
+        here = np.arange(start, min(start + _BLOCK, len(model.atoms)))
+        near = tree.query_ball_point(model.atoms[here], 2 * max(_RADII.values()) - _OVERLAP)
+        one = np.repeat(here, [len(each) for each in near])
+        found += _clashing(model, radii, one, np.concatenate(near).astype(np.int64))
+        if len(found) > _MOST_CLASHES * len(model.atoms):
+            break
+    return found
+
+
+def _clashing(model: Model, radii: Floats, one: Ints, other: Ints) -> list[tuple[int, int]]:
+    """Those of the pairs that clash, the lesser number first."""
+    one, other = one[one < other], other[one < other]
     away = _norm(model.atoms[one] - model.atoms[other])
     first, second = model.residues[one], model.residues[other]
-    chain, sulphur = model.chain_of, np.array([name[0] == "S" for name in model.names])
+    chain, sulphur = model.chain_of, radii == _RADII["S"]
     apart = (np.abs(first - second) > 1) | (chain[first] != chain[second])
     close = away < radii[one] + radii[other] - _OVERLAP
     kept = np.flatnonzero(apart & close & ~(sulphur[one] & sulphur[other]))

@@ -120,6 +120,7 @@ def test_no_motif_takes_long(pattern: str) -> None:
     ("settings", "told"),
     [
         ({"motifs": ["(A+)+"]}, "is no motif"), ({"motifs": ["x(0,50)-x(0,50)-W"]}, "500 ways"),
+        ({"motifs": [f"{a}-x(0,20)-x(0,20)-[WY]" for a in "ACD"]}, "1000 ways together"),
         ({"motifs": ["A"] * 21}, "at most 20"),
         ({"motifs": ["A" * 61]}, "at most 60 characters"), ({"motifs": "KDEL"}, "a list of texts"),
         ({"criteria": {"beauty": {"least": 1}}}, "is none of"),

@@ -321,6 +321,21 @@ def test_each_quantity_may_be_the_score(name: str) -> None:
     assert QUANTITIES[name].unit == made.unit
 
 
+def test_chains_in_one_place_are_rejected_however_many_they_are(
+    host: Host, tmp_path: Path
+) -> None:
+    one = folded((OTHER,))
+    many = folded((OTHER,) * 8)
+    here = {n: one.atoms[n % len(one.atoms)].place for n in range(len(many.atoms))}
+    written(tmp_path / "left", boltz(many.moved(here)))
+    host(boltz=shell(f'cp -r {tmp_path}/left/. "$3"'))
+
+    verdict = judged(":".join(many.chains))
+
+    assert Outcome.REJECT is verdict.outcome, verdict.reason
+    assert "clashes" in verdict.reason
+
+
 # ---- What fails is the tool
 
 
@@ -333,8 +348,9 @@ def test_each_quantity_may_be_the_score(name: str) -> None:
         ('mkdir -p "$3"/predictions/fold; : >"$3"/predictions/fold/fold_model_0.cif', "is empty"),
         ('mkdir "$3"/predictions; ln -s /etc "$3"/predictions/fold', "no file of the best model"),
         ('echo tidied up; rm -rf ./* "$3"', "its last words: tidied up"),
+        ('cp -r "$3" ../other; rmdir "$3"; ln -s ../other "$3"', "folder is gone, or a link"),
     ],
-    ids=["nothing", "an error", "killed", "an empty file", "a link", "no folder"],
+    ids=["nothing", "an error", "killed", "an empty file", "a link", "no folder", "all a link"],
 )
 def test_what_leaves_no_whole_prediction_has_failed(host: Host, script: str, told: str) -> None:
     host(boltz=shell(script))
@@ -408,6 +424,15 @@ def test_what_a_program_says_without_end_fills_no_disk(
     assert "its last words: short again" in judged().reason
 
 
+def test_a_program_that_writes_without_end_is_ended(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predictors, "_LOOK", 0.05)
+    host(boltz=shell('yes >"$3"/endless', gigabytes=0.001, seconds=300.0))
+
+    assert "wrote more than 0.001 GB" in judged().reason
+
+
 def is_over(pid: int) -> bool:
     try:
         return " Z " in Path(f"/proc/{pid}/stat").read_text()
@@ -419,7 +444,8 @@ def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(
     host: Host, tmp_path: Path, until: Until
 ) -> None:
     pids = tmp_path / "pids"
-    host(boltz=shell(f"sleep 1000 & echo $! >{pids}; echo $$ >>{pids}; wait", seconds=1.0))
+    apart = f"setsid sh -c 'sleep 1000 & echo $! >>{pids}'"  # Nobody's child, in no group of its.
+    host(boltz=shell(f"echo $$ >{pids}; sleep 1000 & echo $! >>{pids}; {apart}; wait", seconds=1))
 
     verdict = judged()
 
