@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import fill, indent
 from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.demo.crystals import (
@@ -69,12 +70,14 @@ def _teller(out: Console, title: str) -> Tell:
 
     def tell(made: Generation, alarms: Sequence[Alarm]) -> None:
         if alarms or made.step % _TOLD_EVERY == 0:
+            no_answer = f", {made.unknown} had no answer" if made.unknown else ""
             say(out, (
                 f"   step {made.step:2}   pays {bar(made.pays)}   true {bar(made.true)}   "
-                f"{made.impossible:2} of {GROUP} impossible"
+                f"{made.impossible:2} of {GROUP} impossible{no_answer}"
             ))  # fmt: skip
         for alarm in alarms:
-            say(out, f"   ALARM at step {alarm.last.step}: {alarm.text}", "bold red")
+            told = f"ALARM at step {alarm.last.step}: {alarm.text}"
+            say(out, indent(fill(told, out.width - 3), "   "), "bold red")
 
     return tell
 
@@ -139,6 +142,7 @@ def costs(made: Pair) -> list[Row]:
             "of them, the force field saw",
             *(f"{trial.let_through}" for trial in made.both),
         ),
+        Row("had no answer", *(f"{trial.unknown}" for trial in made.both)),
         Row(
             "to look at one of them took",
             _took(made.ungated, ForceField.name),

@@ -69,6 +69,8 @@ class Generation(NamedTuple):
     """What they earn where cores repel each other."""
     impossible: int
     """How many of them break the gate's bound."""
+    unknown: int = 0
+    """How many had no answer of the force field."""
 
 
 class Paid(NamedTuple):
@@ -105,6 +107,11 @@ class Trial:
     def impossible(self) -> int:
         """How many crystals broke the gate's bound."""
         return sum(each.impossible for each in self.generations)
+
+    @property
+    def unknown(self) -> int:
+        """How many crystals had no answer of the force field."""
+        return sum(each.unknown for each in self.generations)
 
     @property
     def alarm(self) -> Alarm | None:
@@ -284,7 +291,7 @@ def note(
     made.generations.append(Generation(
         step, fmean(each.reward for each in paid) if paid else None,
         means and means.told, means and means.shadow,
-        sum(not crystal.contact.is_possible for crystal in crystals),
+        sum(not crystal.contact.is_possible for crystal in crystals), len(told) - len(paid),
     ))  # fmt: skip
     made.possible = max([made.possible, *possible])
     made.best = max([*filter(None, [made.best]), *paid], key=lambda each: each.rank, default=None)
