@@ -13,7 +13,6 @@ from peptides import HELIX, POLYPROLINE, STRAND, pdb, peptide, turned
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
-from verifier_ladder.testing.conformance import Conformance
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers import checkpoints
 from verifier_ladder.tiers.fast.protein import ATOMS, protein_of
@@ -129,10 +128,6 @@ class TestOpenmmStability(VerifierTestCase):
     def answer_key(self, verifier: Verifier) -> AnswerKey | None:
         del verifier  # It takes a minute.
         return None
-
-    @pytest.mark.slow  # It starts a worker; those that hold for each verifier are tried elsewhere.
-    def test_it_needs_no_network_or_says_so(self, trial: Conformance) -> None:
-        super().test_it_needs_no_network_or_says_so(trial)
 
 
 @pytest.mark.slow  # Forty trajectories, and again for each mutant.
