@@ -153,7 +153,7 @@ class CodePerformance(ProgramVerifier):
     control = Candidate(
         "text", "def solve(n):\n    return sum(range(n))",
         task={
-            "inputs": [{"type": "integers", "min": 50_000, "max": 60_000}], "ratio": 0.9,
+            "inputs": [{"type": "integers", "min": 200_000, "max": 240_000}], "ratio": 0.9,
             "reference": "def solve(n):\n    return sum(k for k in range(n))",
         },
     )  # fmt: skip
