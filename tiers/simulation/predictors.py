@@ -18,32 +18,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
-import subprocess
-import tomllib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from math import isfinite, prod
 from pathlib import Path
-from signal import SIGKILL
 from stat import S_ISREG
-from tempfile import TemporaryDirectory, TemporaryFile
-from time import monotonic
-from typing import IO, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ByteSize, Field
 
-from verifier_ladder import metering
-from verifier_ladder.environment import harmless
 from verifier_ladder.errors import ConfigError, ToolError
-from verifier_ladder.jsonlines import die_with_parent
 from verifier_ladder.settings import load_settings
 from verifier_ladder.text import printable
+from verifier_ladder.tiers.hostprograms import HostProgram, read_programs, run_folder
 from verifier_ladder.tiers.simulation.proteinmodel import (
     LARGEST,
     Floats,
@@ -56,52 +48,24 @@ SYNTHETIC = "synthetic files, no predictor was run"
 """What is said of a program that the host declares to be none."""
 JOB = "fold"
 """What every job is called; in small letters, which no predictor changes."""
-LONGEST = 12 * 3600.0
-"""Seconds that a program may be given; a verifier waits for two of them before it counts as
-hung."""
 _MOST_FILES, _DEEPEST = 5000, 6
-_LARGEST_CONFIG = 2**20
-_SCRATCH = "tmp"
-_LOG, _LONGEST_LOG = 2000, 2**24
-"""Bytes of a program's last words that are told, and of those that are kept at once."""
-_LOOK = 1.0
-"""Seconds between two looks at what it has written, at least."""
-_GIGABYTE, _MOST_ENTRIES = 10**9, 100_000
-"""Bytes, and how many files and folders it may have while it works."""
-_ROUNDS = 20
-"""How often processes are looked for: they may start others meanwhile."""
 _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SLACK = 1e-3
 """By which rounding may lead a confidence beyond its bounds."""
 _DIGITS = 4
 
 
-class Program(BaseModel):
+class Program(HostProgram):
     """A predictor of this host, as its file has it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    command: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
-    """The program and its arguments; those of the profile follow. Parts that begin with `./` or
-    `../` are seen from the file's folder."""
-    version: Annotated[str, Field(min_length=1, max_length=60)]
-    """Of program, weights and databases together: verdicts are filed under it."""
     sends: bool = False
     """Whether sequences leave this host: to a server of alignments, or to a program elsewhere."""
     synthetic: bool = False
     """Whether it predicts nothing, and writes files for trials."""
-    seconds: Annotated[float, Field(gt=0, le=LONGEST)] = 3600.0
-    """After which it is ended."""
-    gigabytes: Annotated[float, Field(gt=0, le=1e6)] = 50.0
-    """Of files, temporary ones among them, above which it is ended."""
-
-    def seen_from(self, path: Path) -> Program:
-        """The same with whole paths in its command."""
-        command = [
-            str((path.parent / part).resolve()) if part.startswith(("./", "../")) else part
-            for part in self.command
-        ]
-        return self.model_copy(update={"command": command})
+    setting = "VLADDER_PREDICTORS"
+    gpu_memory: ByteSize | Literal["whole"] = "whole"
+    gpu_seconds: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Of a GPU that a prediction is expected to take."""
 
     @property
     def told(self) -> str:
@@ -138,6 +102,8 @@ class Prediction(NamedTuple):
     pae: Floats | None = None
     """Å, of each pair of residues; None if the program told none."""
     facts: Mapping[str, Any] = {}
+    gpu_seconds: float = 0.0
+    """That it had a GPU."""
 
     @property
     def confidences(self) -> dict[str, float]:
@@ -158,29 +124,7 @@ def programs() -> dict[str, Program]:
     Raises:
         ConfigError: If the file that `VLADDER_PREDICTORS` names makes no sense.
     """
-    path = load_settings().predictors
-    if path is None:
-        return {}
-    try:
-        data = path.read_bytes()[: _LARGEST_CONFIG + 1]
-        given = tomllib.loads(data.decode())
-        found = {
-            name: Program.model_validate(each).seen_from(path) for name, each in given.items()
-        }
-    except OSError as error:
-        raise ConfigError(f"VLADDER_PREDICTORS={path}: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"VLADDER_PREDICTORS={path}: {place}: {first['msg']}") from None
-    except ValueError as error:
-        raise ConfigError(f"VLADDER_PREDICTORS={path}: {error}") from None
-    if unknown := sorted(found.keys() - PROFILES):
-        raise ConfigError(
-            f"VLADDER_PREDICTORS={path}: there is no profile {unknown[0]!r:.60}; there are "
-            f"{', '.join(PROFILES)}"
-        )
-    return found
+    return read_programs(load_settings().predictors, Program, PROFILES)
 
 
 def versions_of(names: Sequence[str]) -> dict[str, str]:
@@ -215,126 +159,18 @@ def predict(name: str, request: Request) -> Prediction:
         ToolError: If there is none, it fails, or leaves what is broken, not whole or inconsistent.
     """
     profile, found = PROFILES[name], program(name)
-    with TemporaryDirectory(prefix="vladder-fold-", ignore_cleanup_errors=True) as place:
-        folder, output, _ = made = [Path(place, name) for name in ("in", "out", _SCRATCH)]
-        for each in made:
-            each.mkdir()
-        arguments = profile.asked(request, folder, output)
-        ended = _run([*found.command, *arguments], Path(place), found)
+    with run_folder() as folder:
+        output = folder.place / "out"
+        output.mkdir()
+        ended = found.run(profile.asked(request, folder.path, output), folder)
         try:
-            return profile.read(Output(output), request)
+            said = profile.read(Output(output), request)
         except Exception as error:  # No file says anything of the protein by breaking a library.
             told = f"{error}"
             if not isinstance(error, ToolError):
                 told = f"what it left can't be read: {type(error).__name__} {printable(told, 120)}"
             raise OutputError(f"{name} {found.told}: {told} ({ended})") from error
-
-
-def _run(command: Sequence[str], place: Path, limits: Program) -> str:
-    """Run a program, end it and all that it has started, and say how it ended.
-
-    Raises:
-        ToolError: If it can't be started, takes too long, or writes too much.
-    """
-    environment = {**harmless(), "TMPDIR": str(place / _SCRATCH)}
-    with TemporaryFile("a+b", buffering=0) as log:
-        try:
-            process = subprocess.Popen(  # noqa: S603 - the command is the host's
-                list(command), cwd=place / "in", env=environment, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, process_group=0,
-                preexec_fn=_let_go,  # noqa: PLW1509 - one thread
-            )  # fmt: skip
-        except OSError as error:
-            raise ToolError(
-                f"{command[0]} can't be started: {error.strerror}; correct the command in the "
-                "file that VLADDER_PREDICTORS names"
-            ) from None
-        try:
-            code = _ended(process, log, place, limits)
-        finally:
-            _end(process, environment["TMPDIR"])
-        last = printable(_tail(log), 300)
-    how = f"ended with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
-    return f"it {how}" + (f"; its last words: {last}" if last else "")
-
-
-def _ended(process: subprocess.Popen[bytes], log: IO[bytes], place: Path, limits: Program) -> int:
-    """The exit code of a program, whose words are thrown away meanwhile if they become many.
-
-    Raises:
-        ToolError: If it takes too long, or writes too much.
-    """
-    end, pause = monotonic() + limits.seconds, _LOOK
-    while (left := end - monotonic()) > 0:
-        with suppress(subprocess.TimeoutExpired):
-            return process.wait(min(pause, left))
-        if _size(log) > _LONGEST_LOG:
-            log.truncate(0)  # It is appended to, so what follows begins anew.
-        began = monotonic()
-        if _is_full(place, limits.gigabytes):
-            raise ToolError(
-                f"{limits.command[0]} wrote more than {limits.gigabytes:g} GB or {_MOST_ENTRIES} "
-                "files; raise `gigabytes` in the file that VLADDER_PREDICTORS names"
-            )
-        pause = max(_LOOK, 10 * (monotonic() - began))
-    raise ToolError(
-        f"{limits.command[0]} took more than {limits.seconds:g} s; raise `seconds` in the file "
-        "that VLADDER_PREDICTORS names, or ask for smaller proteins"
-    )
-
-
-def _is_full(place: Path, gigabytes: float) -> bool:
-    """Whether a folder takes more of the disk than it may; links are not followed."""
-    places, count, size = [str(place)], 0, 0
-    while places:
-        with suppress(OSError), os.scandir(places.pop()) as entries:  # It may be gone by now.
-            for entry in entries:
-                count += 1
-                with suppress(OSError):
-                    size += 512 * entry.stat(follow_symlinks=False).st_blocks
-                if count > _MOST_ENTRIES or size > gigabytes * _GIGABYTE:
-                    return True
-                if entry.is_dir(follow_symlinks=False):
-                    places.append(entry.path)
-    return False
-
-
-def _end(process: subprocess.Popen[bytes], scratch: str) -> None:
-    """End a program, its group, and what it has started in sessions of their own.
-
-    Those are told by their folder for temporary files, which is of this run alone, wherever they
-    stand among the processes.
-    """
-    mark = f"TMPDIR={scratch}\0".encode()
-    for _ in range(_ROUNDS):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, SIGKILL)
-        found = [
-            int(name) for name in metering.names("/proc")
-            if name.isdecimal() and mark in metering.read(f"/proc/{name}/environ")
-        ]  # fmt: skip
-        for pid in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, SIGKILL)
-        if not found:
-            break
-    process.wait()
-
-
-def _let_go() -> None:
-    """In the new process: it ends with the worker, whose limit of memory is not for it."""
-    die_with_parent()
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
-
-
-def _size(stream: IO[bytes]) -> int:
-    return os.fstat(stream.fileno()).st_size
-
-
-def _tail(stream: IO[bytes]) -> str:
-    stream.seek(max(0, _size(stream) - _LOG))
-    return stream.read(_LOG).decode("utf-8", "replace").strip()
+    return said._replace(gpu_seconds=ended.gpu_seconds)
 
 
 # ---- What it leaves

@@ -2,6 +2,8 @@
 
 A service declares what it takes. It has room on a GPU while its process lives, and while somebody
 works or is about to work with it, so that a check is claimed only when its service can start.
+
+A program of the host is no service: each run has room of its own, for which it waits.
 """
 
 from __future__ import annotations
@@ -13,14 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from time import time
+from time import sleep, time
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.private import own_folder, private_text
 from verifier_ladder.services.places import Place, is_locked, lock
+from verifier_ladder.services.waiting import waiting
 from verifier_ladder.settings import load_settings
 
 if TYPE_CHECKING:
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
 
 _SMI = ("nvidia-smi", "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits")
 _PATIENCE = 20.0
+_LOOK = 0.25
+"""Seconds until the next look for room."""
+_MOST_RUNS = 1000
+"""Of programs that have room at once."""
 _WANTED = 5.0
 """Seconds for which somebody who has found no room is taken to wait for it."""
 
@@ -99,18 +106,25 @@ def problem(services: Iterable[Service]) -> str:
     wanted = [(service.gpu_memory, service.name) for service in services if service.gpu_memory]
     if not wanted:
         return ""
-    here = devices()
     most, name = max(wanted)
-    largest = max((device.memory for device in here), default=0)
-    if most > largest:
-        has = f"the largest GPU here has {_said(largest)}" if here else "no GPU is known here"
-        return (
-            f"its service {name} takes {_said(most)} of GPU memory, and {has}; "
-            "VLADDER_GPU_MEMORY says what there is where nvidia-smi can't"
-        )
-    if sum(size for size, _ in wanted) > sum(device.memory for device in here):
+    if why := _too_large(f"its service {name}", most):
+        return why
+    if sum(size for size, _ in wanted) > sum(device.memory for device in devices()):
         return "its services together take more GPU memory than there is here"
     return ""
+
+
+def _too_large(what: str, memory: int) -> str:
+    """Why something fits on no GPU here; "" if it does."""
+    here = devices()
+    largest = max((device.memory for device in here), default=0)
+    if memory <= largest:
+        return ""
+    has = f"the largest GPU here has {_said(largest)}" if here else "no GPU is known here"
+    return (
+        f"{what} takes {_said(memory)} of GPU memory, and {has}; "
+        "VLADDER_GPU_MEMORY says what there is where nvidia-smi can't"
+    )
 
 
 def _said(size: int) -> str:
@@ -118,11 +132,15 @@ def _said(size: int) -> str:
 
 
 class Room:
-    """GPU memory that is kept for a service; it is given back when the process dies."""
+    """GPU memory that is kept; it is given back when the process dies."""
 
     def __init__(self, device: str, file: IO[str]) -> None:
         """Hold a locked file."""
         self.device, self._file = device, file
+
+    def fileno(self) -> int:
+        """The locked file: who inherits it keeps the room, too."""
+        return self._file.fileno()
 
     def release(self) -> None:
         """Keep it no more; the service's own process still does while it lives."""
@@ -145,7 +163,7 @@ def rooms_for(services: Iterable[Service]) -> list[Room] | None:
         rooms = []
         for service in wanted:
             place = Place(service.digest)
-            device = _device_for(place, service)
+            device = _device_for(place, service.gpu_memory)
             file = None if device is None else place.lock("hold", shared=True)
             if device is None or file is None:
                 (folder / "gpu.wanted").touch()
@@ -167,7 +185,7 @@ def begin_life(place: Place, service: Service) -> tuple[IO[str] | None, str | No
     with _counted() as folder:
         if is_locked(place.path("life")):
             return None, None
-        device = _device_for(place, service)
+        device = _device_for(place, service.gpu_memory or 0)
         if device is None:
             (folder / "gpu.wanted").touch()
             raise MemoryError
@@ -195,8 +213,13 @@ def _counted() -> Iterator[Path]:
             file.close()
 
 
-def _device_for(place: Place, service: Service) -> str | None:
-    """The GPU on which a service has room, or gets it: the one with most memory left."""
+def _device_for(place: Place, memory: int | None) -> str | None:
+    """The GPU that has room, or where it has it already: the one with most memory left.
+
+    Args:
+        place: Whose room it is.
+        memory: How much it takes; None for a whole GPU.
+    """
     taken: dict[str, int] = {}
     for path in place.folder.glob("*.room"):
         is_mine = path == place.path("room")
@@ -208,9 +231,73 @@ def _device_for(place: Place, service: Service) -> str | None:
             return str(told["device"])
         taken[told["device"]] = taken.get(told["device"], 0) + int(told["memory"])
     left: Callable[[Device], int] = lambda one: one.memory - taken.get(one.name, 0)  # noqa: E731
-    best = max(devices(), key=left, default=None)
-    if best is None or not service.gpu_memory or left(best) < service.gpu_memory:
+    fit = [one for one in devices() if left(one) >= (one.memory if memory is None else memory)]
+    best = max(fit, key=left, default=None)
+    if best is None or memory == 0:
         return None
-    told = {"device": best.name, "memory": service.gpu_memory}
+    told = {"device": best.name, "memory": memory or best.memory}
     private_text(place.path("room"), json.dumps(told))
     return best.name
+
+
+# ---- Programs
+
+
+def at_once(memory: int | None) -> int | None:
+    """How many runs of a program have room here at once, at least 1; None if they take none.
+
+    Args:
+        memory: What each takes; None for a whole GPU, or this machine where none is known.
+    """
+    if memory == 0:
+        return None
+    here = devices()
+    return max(1, len(here) if memory is None else sum(one.memory // memory for one in here))
+
+
+@contextmanager
+def room_for(name: str, memory: int | None) -> Iterator[Room | None]:
+    """Keep room on a GPU for one run of a program, and wait until there is some.
+
+    The wait is no time of the check.
+
+    Args:
+        name: Of the program, for errors.
+        memory: What it takes: 0 for none, None for a whole GPU. Where no GPU is known, runs that
+            would take a whole one have the machine one after the other.
+
+    Raises:
+        ToolError: If it fits on no GPU here.
+        ConfigError: If the folder of the locks could be written by somebody else.
+        OSError: If a lock can't be made.
+    """
+    if memory == 0:
+        yield None
+        return
+    if memory is not None and (why := _too_large(name, memory)):
+        raise ToolError(why)
+    with waiting():
+        while (room := _room(memory)) is None:
+            sleep(_LOOK)
+    try:
+        yield room
+    finally:
+        room.release()
+
+
+def _room(memory: int | None) -> Room | None:
+    """Room for a program; None if there is none now."""
+    with _counted() as folder:
+        here = devices()
+        for number in range(_MOST_RUNS if here else 1):
+            place = Place(f"program {number}".encode())
+            if is_locked(place.path("hold")):
+                continue
+            place.path("room").unlink(missing_ok=True)  # It is of a run that has ended.
+            device = _device_for(place, memory) if here else ""
+            file = None if device is None else place.lock("hold")
+            if device is None or file is None:
+                break
+            return Room(device, file)
+        (folder / "gpu.wanted").touch()
+        return None

@@ -3,8 +3,6 @@
 All programs here are stand-ins that write synthetic files: no predictor was run.
 """
 
-import os
-import resource
 import sys
 from collections.abc import Callable, Mapping
 from io import BytesIO
@@ -24,9 +22,8 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.testing.answerkey import AnswerKey
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.sequencegate import SequenceGate
-from verifier_ladder.tiers.simulation import predictors
+from verifier_ladder.tiers.hostprograms import LONGEST
 from verifier_ladder.tiers.simulation.predictors import (
-    LONGEST,
     PROFILES,
     SYNTHETIC,
     Request,
@@ -41,7 +38,6 @@ ONE, OTHER = "MKTAYIAKQRQISFVKSHFSRQLEERLG", "MKAELLKRAEELAKKALEEA"
 STAND_IN = [sys.executable, str(ROOT / "tools" / "synthetic_folds.py")]
 TERMS: dict[str, Any] = {"predictors": ["alphafold3"], "accept_terms": ["alphafold3"]}
 Host = Callable[..., None]
-Until = Callable[[Callable[[], object]], None]
 
 
 @pytest.fixture
@@ -53,7 +49,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         for profile, told in given.items():
             table = told if isinstance(told, dict) else {"command": told}
             lines.append(f"[{profile}]")
-            for key, value in {"version": "1", **table}.items():
+            for key, value in {"version": "1", "gpu_memory": 0, **table}.items():
                 text = str(value).lower() if isinstance(value, bool) else repr(value)
                 lines.append(f"{key} = {text}")
         path = tmp_path / "predictors.toml"
@@ -413,89 +409,10 @@ def test_no_program_is_given_longer_than_the_engine_waits() -> None:
     assert 2 * LONGEST < StructurePrediction.timeout  # Who hangs may be rejected.
 
 
-def test_what_a_program_says_without_end_fills_no_disk(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(predictors, "_LONGEST_LOG", 10_000)
-    monkeypatch.setattr(predictors, "_LOOK", 0.05)
-    waits = "while [ $(stat -L -c %s /proc/$$/fd/1) -gt 10000 ]; do :; done"
-    host(boltz=shell(f"yes '' | head -c 50000; {waits}; echo short again", seconds=300.0))
-
-    assert "its last words: short again" in judged().reason
-
-
-def test_a_program_that_writes_without_end_is_ended(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(predictors, "_LOOK", 0.05)
-    host(boltz=shell('yes >"$3"/endless', gigabytes=0.001, seconds=300.0))
-
-    assert "wrote more than 0.001 GB" in judged().reason
-
-
-def is_over(pid: int) -> bool:
-    try:
-        return " Z " in Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(
-    host: Host, tmp_path: Path, until: Until
-) -> None:
-    pids = tmp_path / "pids"
-    apart = f"setsid sh -c 'sleep 1000 & echo $! >>{pids}'"  # Nobody's child, in no group of its.
-    host(boltz=shell(f"echo $$ >{pids}; sleep 1000 & echo $! >>{pids}; {apart}; wait", seconds=1))
-
-    verdict = judged()
-
-    assert "tool" == verdict.failed_at
-    assert "took more than 1 s" in verdict.reason
-    started = [int(pid) for pid in pids.read_text().split()]
-    until(lambda: all(map(is_over, started)))
-
-
 def test_a_command_that_is_not_there_is_told(host: Host) -> None:
     host(boltz=["/nowhere/boltz"])
 
     assert "/nowhere/boltz can't be started: No such file" in judged().reason
-
-
-def test_a_program_sees_no_secret_of_the_process(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WANDB_API_KEY", "sesame")
-    host(boltz=shell(f"env >{tmp_path / 'seen'}"))
-
-    judged()
-
-    assert "sesame" not in (tmp_path / "seen").read_text()
-    assert f"PATH={os.environ['PATH']}" in (tmp_path / "seen").read_text()
-
-
-def test_a_program_has_not_the_limit_of_memory_of_a_worker(host: Host, tmp_path: Path) -> None:
-    host(boltz=shell(f"ulimit -S -d >{tmp_path / 'soft'}; ulimit -H -d >{tmp_path / 'hard'}"))
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (2**40, hard))
-    try:
-        judged()
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-    assert (tmp_path / "hard").read_text() == (tmp_path / "soft").read_text()
-
-
-def test_nothing_is_left_behind(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "scratch"
-    place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
-    host(boltz=shell("exit 1"))
-
-    judged()
-
-    assert [] == list(place.iterdir())
 
 
 # ---- In a campaign

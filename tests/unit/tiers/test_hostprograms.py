@@ -1,0 +1,288 @@
+"""Programs of the host: what they get, what bounds them, and what is left when somebody is killed.
+
+Programs here are shell scripts.
+"""
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.services.waiting import tell_waits_to
+from verifier_ladder.tiers import hostprograms
+from verifier_ladder.tiers.hostprograms import Ended, HostProgram, read_programs, run_folder
+
+Until = Callable[[Callable[[], object]], None]
+APART = "env -i /usr/bin/setsid /bin/sh -c 'sleep 1000 & echo $! >>pids'"
+"""Starts what is nobody's child, in no group or session of the program, with no environment."""
+EVERYTHING = f"echo $$ >pids; sleep 1000 & echo $! >>pids; {APART}; echo . >all; wait"
+
+
+class Shell(HostProgram):
+    """A program of one line."""
+
+    setting = "VLADDER_SHELLS"
+
+
+def shell(script: str, **more: Any) -> Shell:
+    return Shell(command=["/bin/sh", "-c", script, "sh"], version="1", **more)
+
+
+def ended(script: str, *arguments: str, **more: Any) -> Ended:
+    with run_folder() as folder:
+        return shell(script, **more).run(arguments, folder)
+
+
+def is_over(pid: int) -> bool:
+    try:
+        return " Z " in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files of the test alone."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    return place
+
+
+@pytest.fixture
+def asked(temporary: Path) -> Any:
+    """A process that has the program run, for a test that kills it; and the run's folder."""
+    process = get_context("fork").Process(target=ended, args=(EVERYTHING,), daemon=True)
+    process.start()
+    yield process, lambda: next(temporary.glob("*/work/all"), None)
+    process.kill()
+    process.join()
+
+
+# ---- What it gets and leaves
+
+
+def test_it_works_in_its_folder_with_what_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("asked")
+    with run_folder() as folder:
+        said = shell('cat; echo "$1" "$X"; echo words >&2; exit 3').run(
+            ["one"], folder, stdin=tmp_path / "in", stdout=folder.path / "out",
+            environment={"X": "two"},
+        )  # fmt: skip
+        left = (folder.path / "out").read_text()
+
+    assert "askedone two\n" == left
+    assert (3, "words") == (said.code, said.last_words)
+    assert "it ended with exit code 3; its last words: words" == str(said)
+
+
+def test_what_kills_it_is_told() -> None:
+    assert "it was killed by signal 9" == str(ended("kill -9 $$"))
+
+
+def test_nothing_is_left_behind(temporary: Path) -> None:
+    ended("echo left >file; exit 1")
+
+    assert [] == list(temporary.iterdir())
+
+
+def test_it_sees_no_secret_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "sesame")
+    with run_folder() as folder:
+        shell("env >seen").run([], folder)
+        seen = (folder.path / "seen").read_text()
+
+    assert "sesame" not in seen
+    assert f"PATH={os.environ['PATH']}" in seen
+    assert f"TMPDIR={folder.scratch}" in seen
+
+
+def test_it_has_not_the_limit_of_memory_of_a_worker() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (2**40, hard))
+    try:
+        said = ended('test "$(ulimit -S -d)" = "$(ulimit -H -d)"')
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+    assert 0 == said.code
+
+
+def test_it_may_end_its_group_and_only_that() -> None:
+    assert -signal.SIGTERM == ended("kill 0").code
+
+
+def test_a_command_that_is_not_there_is_told() -> None:
+    told = r"/nowhere/x can't be started: No such file .*file that VLADDER_SHELLS names"
+    with run_folder() as folder, pytest.raises(ToolError, match=told):
+        Shell(command=["/nowhere/x"], version="1").run([], folder)
+
+
+# ---- Bounds
+
+
+def test_what_takes_too_long_is_ended_with_all_that_it_started() -> None:
+    with run_folder() as folder:
+        with pytest.raises(ToolError, match="took more than 1 s; raise `seconds`"):
+            shell(EVERYTHING, seconds=1).run([], folder)
+        started = [int(pid) for pid in (folder.path / "pids").read_text().split()]
+
+    assert 3 == len(started)
+    assert all(map(is_over, started))
+
+
+def test_what_it_leaves_running_ends_with_it() -> None:
+    with run_folder() as folder:
+        shell(f"{APART}; until [ -s pids ]; do :; done").run([], folder)
+
+        assert is_over(int((folder.path / "pids").read_text()))
+
+
+def test_what_it_says_without_end_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hostprograms, "_LONGEST_LOG", 10_000)
+    monkeypatch.setattr(hostprograms, "_LOOK", 0.05)
+    waits = "while [ $(stat -L -c %s /proc/$$/fd/1) -gt 10000 ]; do :; done"
+
+    said = ended(f"yes '' | head -c 50000; {waits}; echo short again", seconds=300)
+
+    assert "short again" == said.last_words
+
+
+@pytest.mark.parametrize("where", ["endless", "$TMPDIR/endless", "../endless"])
+def test_what_writes_without_end_is_ended(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hostprograms, "_LOOK", 0.05)
+
+    with pytest.raises(ToolError, match=r"wrote more than 0.001 GB .*raise `gigabytes`"):
+        ended(f"yes >{where}", gigabytes=0.001, seconds=300)
+
+
+# ---- Who is killed
+
+
+def test_a_worker_that_is_killed_leaves_neither_processes_nor_files(
+    asked: Any, temporary: Path, until: Until
+) -> None:
+    worker, begun = asked
+    until(begun)
+    until(lambda: 3 == len((begun().parent / "pids").read_text().split()))
+    started = [int(pid) for pid in (begun().parent / "pids").read_text().split()]
+
+    worker.kill()
+
+    until(lambda: all(map(is_over, started)) and not list(temporary.iterdir()))
+
+
+def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
+    temporary: Path, until: Until
+) -> None:
+    left, theirs = temporary / "vladder-run-left", temporary / "vladder-run-theirs"
+    for each in (left, theirs):
+        (each / "work").mkdir(parents=True)
+    orphan = get_context("fork").Process(target=_as_an_orphan, args=(left,))
+    orphan.start()
+    until(lambda: str(left) in Path(f"/proc/{orphan.pid}/environ").read_text())
+    lock = hostprograms._locked(theirs)
+    assert lock is not None
+    try:
+        with run_folder():
+            orphan.join(300)
+
+            assert -signal.SIGKILL == orphan.exitcode
+            assert not left.exists()
+            assert theirs.exists()
+    finally:
+        os.close(lock)
+
+
+def _as_an_orphan(folder: Path) -> None:
+    os.execve("/bin/sleep", ["sleep", "1000"], {"TMPDIR": str(folder / "tmp")})
+
+
+def test_a_guard_that_is_killed_is_a_failure_of_the_tool() -> None:
+    with run_folder() as folder, pytest.raises(ToolError, match="its guard was killed"):
+        shell("echo $$ >pids; kill -9 $PPID; sleep 1000").run([], folder)
+
+
+# ---- GPUs
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Whether a run waits for a GPU, as a worker tells its lane."""
+    told: list[bool] = []
+    monkeypatch.setattr("verifier_ladder.services.waiting._TELL", [])
+    tell_waits_to(told.append)
+    return told
+
+
+def test_two_that_take_a_whole_gpu_never_share_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: list[bool], until: Until
+) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "80GiB,80GiB")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    said: list[Ended] = []
+    script = (
+        f"cd {tmp_path}; mkdir gpu$CUDA_VISIBLE_DEVICES || exit 9; touch begun$1;"
+        "until [ -e go ]; do :; done; rmdir gpu$CUDA_VISIBLE_DEVICES"
+    )
+    run = lambda n: said.append(ended(script, n, gpu_memory="whole"))  # noqa: E731
+    threads = [Thread(target=run, args=(n,)) for n in "12"]
+    for thread in threads:
+        thread.start()
+    until(lambda: (tmp_path / "begun1").exists() and (tmp_path / "begun2").exists())
+    third = Thread(target=run, args=("3",))
+    waits.clear()
+    third.start()
+    until(lambda: waits == [True])
+    (tmp_path / "go").touch()
+    for thread in (*threads, third):
+        thread.join(300)
+
+    assert [0, 0, 0] == [each.code for each in said]
+    assert [True, False] == waits
+    assert all(each.gpu_seconds > 0 for each in said)
+
+
+@pytest.mark.parametrize(
+    ("given", "here", "most"),
+    [
+        ("whole", "80GiB,80GiB", 2), ("30GiB", "80GiB,20GiB", 2), ("90GiB", "80GiB", 1),
+        ("whole", "", 1), (0, "80GiB", None), (0, "", None),
+    ],
+)  # fmt: skip
+def test_how_many_have_room_at_once(
+    given: Any, here: str, most: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", here)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr("verifier_ladder.services.gpumemory._asked", lambda _: ())
+
+    assert most == shell(":", gpu_memory=given).at_once
+
+
+def test_what_fits_on_no_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "80GiB")
+
+    with pytest.raises(ToolError, match="/bin/sh takes 90 GiB of GPU memory, and the largest"):
+        ended(":", gpu_memory="90GiB")
+
+
+# ---- The file
+
+
+def test_programs_are_named_by_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "shells.toml"
+    path.write_text("[one]\ncommand = ['./run', '../x', 'y']\nversion = '2'\n")
+
+    found = read_programs(path, Shell, ["one", "two"])
+
+    assert [f"{tmp_path}/run", f"{tmp_path.parent}/x", "y"] == found["one"].command
+    with pytest.raises(ConfigError, match=r"VLADDER_SHELLS=.*no profile 'one'; there are two"):
+        read_programs(path, Shell, ["two"])

@@ -1,0 +1,410 @@
+"""Programs of the host: named in its files, run in folders of their own, ended within bounds.
+
+Which program is run is the host's matter alone: a TOML file that a setting names says it, with a
+section for each. No row, ladder, task or candidate has a say in it.
+
+    with run_folder() as folder:
+        (folder.path / "job.in").write_text("…")
+        ended = program.run(["job.in"], folder)      # A ToolError beyond seconds or gigabytes.
+        result = (folder.path / "job.out").read_bytes()
+
+**All that a program starts ends with it**, whatever sessions and environments that has: its parent
+is a guard (`programguard`), which stays the ancestor of it all. **A worker that is killed** leaves
+nothing behind: the guard then ends the program and removes its folder. Where the guard was killed
+too, the next run on this machine does both.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from select import select
+from shutil import rmtree
+from signal import SIGKILL
+from tempfile import TemporaryFile, gettempdir, mkdtemp
+from time import monotonic
+from typing import IO, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError
+
+from verifier_ladder import metering
+from verifier_ladder.environment import harmless
+from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.forks import not_in_child
+from verifier_ladder.services.gpumemory import Room, at_once, room_for
+from verifier_ladder.text import printable
+
+LONGEST = 12 * 3600.0
+"""Seconds that a program may be given; a verifier has to wait longer before it counts as hung."""
+_PREFIX = "vladder-run-"
+_SCRATCH = "tmp"
+_GUARD = str(Path(__file__).with_name("programguard.py"))
+_LARGEST_CONFIG = 2**20
+_LOG, _LONGEST_LOG = 2000, 2**24
+"""Bytes of a program's last words that are told, and of those that are kept at once."""
+_LOOK = 1.0
+"""Seconds between two looks at what it has written, at least."""
+_GIGABYTE, _MOST_ENTRIES = 10**9, 100_000
+"""Bytes, and how many files and folders it may have while it works."""
+
+
+class Ended(NamedTuple):
+    """How a program ended."""
+
+    code: int
+    """Its exit code, or minus the number of the signal that killed it."""
+    last_words: str
+    seconds: float
+    """By the clock, from its start."""
+    gpu_seconds: float
+    """The same if it had a GPU, or room on one."""
+
+    def __str__(self) -> str:
+        """The same in words."""
+        how = "ended with exit code" if self.code >= 0 else "was killed by signal"
+        last = f"; its last words: {self.last_words}" if self.last_words else ""
+        return f"it {how} {abs(self.code)}{last}"
+
+
+class HostProgram(BaseModel):
+    """A program of this host, as its file has it. A subclass adds what its kind needs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+    """The program and its arguments; those of a run follow. Parts that begin with `./` or `../`
+    are seen from the file's folder."""
+    version: Annotated[str, Field(min_length=1, max_length=60)]
+    """Of all that its results depend on: verdicts are filed under it."""
+    seconds: Annotated[float, Field(gt=0, le=LONGEST)] = 3600.0
+    """After which it is ended."""
+    gigabytes: Annotated[float, Field(gt=0, le=1e6)] = 50.0
+    """Of files, temporary ones among them, above which it is ended."""
+    gpu_memory: ByteSize | Literal["whole"] = ByteSize(0)
+    """What it takes of a GPU, such as 20GiB, for which it waits. Who takes a `whole` one is run
+    alone on this machine where none is known."""
+    setting: ClassVar[str]
+    """The variable that names the file."""
+
+    @property
+    def most_memory(self) -> int | None:
+        """Of a GPU, in bytes; None for a whole one."""
+        return None if self.gpu_memory == "whole" else int(self.gpu_memory)
+
+    @property
+    def at_once(self) -> int | None:
+        """How many runs have room on this machine at once; None if they need none."""
+        return at_once(self.most_memory)
+
+    def seen_from(self, path: Path) -> Self:
+        """The same with whole paths in its command."""
+        command = [
+            str((path.parent / part).resolve()) if part.startswith(("./", "../")) else part
+            for part in self.command
+        ]
+        return self.model_copy(update={"command": command})
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        folder: RunFolder,
+        *,
+        stdin: Path | None = None,
+        stdout: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Ended:
+        """Run it in a folder, once it has room on a GPU, and end it with all that it has started.
+
+        Args:
+            arguments: What follows its command.
+            folder: Where it works; its files count, and it may leave any there.
+            stdin: A file that it reads; nothing by default.
+            stdout: A file in the folder for what it writes to its standard output, which else is
+                heard with its standard error for its last words.
+            environment: Variables beside the harmless ones of this process and `TMPDIR`.
+
+        Raises:
+            ToolError: If it can't be started, no GPU here is large enough, it takes too long, or
+                writes too much.
+        """
+        with ExitStack() as opened:
+            log = opened.enter_context(TemporaryFile(buffering=0))
+            fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)  # No mode of a nameless file says so.
+            source = opened.enter_context((stdin or Path(os.devnull)).open("rb"))
+            sink = opened.enter_context(stdout.open("wb")) if stdout else log
+            room = opened.enter_context(room_for(self.command[0], self.most_memory))
+            device = {"CUDA_VISIBLE_DEVICES": room.device} if room and room.device else {}
+            variables = {**harmless(), **(environment or {}), **device}
+            began = monotonic()
+            with _Guarded(
+                [*self.command, *arguments], folder, room, stdin=source, stdout=sink, stderr=log,
+                env={**variables, "TMPDIR": str(folder.scratch)},
+            ) as guarded:  # fmt: skip
+                try:
+                    code = self._watch(guarded, log, folder, began)
+                except _NotStartedError as error:
+                    raise ToolError(
+                        f"{self.command[0]} can't be started: {error}; correct the command in "
+                        f"the file that {self.setting} names"
+                    ) from None
+            took = monotonic() - began
+            return Ended(code, printable(_tail(log), 300), took, took if device else 0.0)
+
+    def _watch(self, guarded: _Guarded, log: IO[bytes], folder: RunFolder, began: float) -> int:
+        """Its exit code; its words are thrown away meanwhile if they become many.
+
+        Raises:
+            ToolError: If it takes too long, or writes too much.
+        """
+        pause = _LOOK
+        while (left := began + self.seconds - monotonic()) > 0:
+            if (code := guarded.wait(min(pause, left))) is not None:
+                return code
+            if _size(log) > _LONGEST_LOG:
+                log.truncate(0)  # It is appended to, so what follows begins anew.
+            looked = monotonic()
+            if _is_full(folder.place, self.gigabytes):
+                raise ToolError(
+                    f"{self.command[0]} wrote more than {self.gigabytes:g} GB or {_MOST_ENTRIES} "
+                    f"files; raise `gigabytes` in the file that {self.setting} names"
+                )
+            pause = max(_LOOK, 10 * (monotonic() - looked))
+        raise ToolError(
+            f"{self.command[0]} took more than {self.seconds:g} s; raise `seconds` in the file "
+            f"that {self.setting} names, or ask for less"
+        )
+
+
+P = TypeVar("P", bound=HostProgram)
+
+
+def read_programs(path: Path | None, kind: type[P], known: Collection[str]) -> dict[str, P]:
+    """The programs that a file of this host names, by section; none if there is no file.
+
+    Args:
+        path: The file.
+        kind: What a section holds.
+        known: The sections that there may be.
+
+    Raises:
+        ConfigError: If the file makes no sense.
+    """
+    if path is None:
+        return {}
+    try:
+        data = path.read_bytes()[: _LARGEST_CONFIG + 1]
+        given = tomllib.loads(data.decode())
+        found = {name: kind.model_validate(each).seen_from(path) for name, each in given.items()}
+    except OSError as error:
+        raise ConfigError(f"{kind.setting}={path}: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{kind.setting}={path}: {place}: {first['msg']}") from None
+    except ValueError as error:
+        raise ConfigError(f"{kind.setting}={path}: {error}") from None
+    if unknown := sorted(found.keys() - known):
+        raise ConfigError(
+            f"{kind.setting}={path}: there is no profile {unknown[0]!r:.60}; there are "
+            f"{', '.join(known)}"
+        )
+    return found
+
+
+# ---- Folders
+
+
+class RunFolder(NamedTuple):
+    """A folder of one run, which is removed with all that is in it."""
+
+    place: Path
+    """Where everything of the run lies."""
+    lock: int
+    """An open file: while it is locked, the folder is somebody's."""
+
+    @property
+    def path(self) -> Path:
+        """Where programs begin: for files that they read."""
+        return self.place / "work"
+
+    @property
+    def scratch(self) -> Path:
+        """For their temporary files."""
+        return self.place / _SCRATCH
+
+
+@contextmanager
+def run_folder() -> Iterator[RunFolder]:
+    """A new folder; those that killed processes have left are removed first.
+
+    Raises:
+        ToolError: If none can be made.
+    """
+    _sweep()
+    try:
+        made = RunFolder(*_made())
+        made.path.mkdir()
+        made.scratch.mkdir()
+    except OSError as error:
+        raise ToolError(f"no folder can be made for a program's run: {error}") from error
+    try:
+        yield made
+    finally:
+        rmtree(made.place, ignore_errors=True)
+        os.close(made.lock)
+
+
+def _made() -> tuple[Path, int]:
+    while True:
+        path = Path(mkdtemp(prefix=_PREFIX))
+        if (lock := _locked(path)) is not None:
+            return path, lock
+
+
+def _locked(path: Path) -> int | None:
+    """A folder of this user's, locked; None if it is none, or somebody else has locked it."""
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    with ExitStack() as undo:
+        undo.callback(os.close, lock)
+        with suppress(OSError):
+            found = os.fstat(lock)
+            if found.st_uid == os.getuid():
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(found, path.lstat()):
+                    undo.pop_all()
+                    return lock
+    return None
+
+
+def _sweep() -> None:
+    """Remove folders whose processes were killed with their guards, and end what these left."""
+    for path in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        if (lock := _locked(path)) is not None:
+            _end_marked(path)
+            rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+
+def _end_marked(folder: Path) -> None:
+    """End processes that have a folder's place for temporary files in their environment."""
+    mark = f"TMPDIR={folder / _SCRATCH}\0".encode()
+    for name in metering.names("/proc"):
+        if name.isdecimal() and mark in metering.read(f"/proc/{name}/environ"):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(int(name), SIGKILL)
+
+
+def _is_full(place: Path, gigabytes: float) -> bool:
+    """Whether a folder takes more of the disk than it may; links are not followed."""
+    places, count, size = [str(place)], 0, 0
+    while places:
+        with suppress(OSError), os.scandir(places.pop()) as entries:  # It may be gone by now.
+            for entry in entries:
+                count += 1
+                with suppress(OSError):
+                    size += 512 * entry.stat(follow_symlinks=False).st_blocks
+                if count > _MOST_ENTRIES or size > gigabytes * _GIGABYTE:
+                    return True
+                if entry.is_dir(follow_symlinks=False):
+                    places.append(entry.path)
+    return False
+
+
+# ---- Processes
+
+
+class _NotStartedError(Exception):
+    """A program could not be started."""
+
+
+class _Guarded:
+    """A program below its guard, both ended at the end."""
+
+    def __init__(
+        self, command: Sequence[str], folder: RunFolder, room: Room | None, **how: Any
+    ) -> None:
+        """Start both. A GPU's room stays kept while any of it lives.
+
+        Raises:
+            ToolError: If the guard can't be started.
+        """
+        self._name, self._folder, self._said = command[0], folder, b""
+        life, self._life = _pipe()
+        self._told, tells = _pipe()
+        with closing(life), closing(tells):
+            told = [life.fileno(), tells.fileno(), folder.lock]
+            try:
+                self._guard = subprocess.Popen(  # noqa: S603 - our own, and the host's command
+                    [sys.executable, "-I", "-S", _GUARD, *map(str, told), str(folder.place),
+                     *command],
+                    cwd=folder.path, start_new_session=True,
+                    pass_fds=[*told, *([room.fileno()] if room else [])], **how,
+                )  # fmt: skip
+            except OSError as error:
+                self._life.close()
+                self._told.close()
+                raise ToolError(
+                    f"{self._name} can't be run: its guard can't be started: {error.strerror}"
+                ) from error
+
+    def wait(self, seconds: float) -> int | None:
+        """The exit code, or minus a signal's number; None if it is still at work.
+
+        Raises:
+            _NotStartedError: If it could not be started.
+            ToolError: If its guard was killed.
+        """
+        end = monotonic() + seconds
+        while (left := end - monotonic()) > 0 and select([self._told], [], [], left)[0]:
+            part = os.read(self._told.fileno(), 64)
+            self._said += part
+            if not part:
+                return self._code()
+        return None
+
+    def _code(self) -> int:
+        if self._said.startswith(b"E"):
+            raise _NotStartedError(os.strerror(int(self._said[1:].split()[0])))
+        if not self._said:
+            raise ToolError(f"{self._name} was ended: its guard was killed, or failed")
+        return os.waitstatus_to_exitcode(int(self._said))
+
+    def __enter__(self) -> Self:
+        """Have it run."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it with all that it has started."""
+        with suppress(OSError):
+            os.write(self._life.fileno(), b"e")  # This process lives, and minds the folder.
+        self._life.close()
+        if self._guard.wait() < 0:
+            _end_marked(self._folder.place)
+        self._told.close()
+
+
+def _pipe() -> tuple[IO[bytes], IO[bytes]]:
+    """Two ends that no forked process keeps."""
+    read, write = os.pipe()
+    return (
+        not_in_child(os.fdopen(read, "rb", buffering=0)),
+        not_in_child(os.fdopen(write, "wb", buffering=0)),
+    )
+
+
+def _size(stream: IO[bytes]) -> int:
+    return os.fstat(stream.fileno()).st_size
+
+
+def _tail(stream: IO[bytes]) -> str:
+    stream.seek(max(0, _size(stream) - _LOG))
+    return stream.read(_LOG).decode("utf-8", "replace").strip()
