@@ -68,6 +68,11 @@ class Program(HostProgram):
     """Of a GPU that a prediction is expected to take."""
 
     @property
+    def most_memory(self) -> int | None:
+        """Of a GPU; what predicts nothing takes none."""
+        return 0 if self.synthetic else super().most_memory
+
+    @property
     def told(self) -> str:
         """Its version, for a person and a key."""
         return f"{self.version} ({SYNTHETIC})" if self.synthetic else self.version

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -26,6 +27,7 @@ from verifier_ladder.tiers.simulation.predictors import (
     Request,
     predict,
     program,
+    programs,
     versions_of,
 )
 from verifier_ladder.tiers.simulation.proteinmodel import SHORTEST, agreement, gemmi, geometry
@@ -196,6 +198,16 @@ class StructurePrediction(SingleVerifier):
         self.unit = self._criteria.unit
         self.features = self._criteria.features
         self.tools = {**versions("gemmi", "biotite", "scipy"), **versions_of(predictors)}
+        self._take_seats(predictors)
+
+    def _take_seats(self, predictors: Sequence[str]) -> None:
+        """Let no more workers be at work than this host has GPUs for, and expect their time."""
+        with suppress(ConfigError):  # Who runs it is told.
+            known = programs()
+            here = [known[name] for name in predictors if name in known]
+            limits = [most for each in here if (most := each.at_once) is not None]
+            self.max_processes = min(limits, default=None)
+            self.cost = replace(self.cost, gpu_seconds=sum(each.gpu_seconds for each in here))
 
     @staticmethod
     def _refuse(predictors: Sequence[str], accepted: Sequence[str], residues: int) -> None:
@@ -224,7 +236,8 @@ class StructurePrediction(SingleVerifier):
         """What it takes of the processor, by the size of the text."""
         count = min(len(candidate.content), self.settings["max_residues"])
         times = len(self.settings["predictors"])
-        return Cost(seconds=round(times * (_OVERHEAD + _A_RESIDUE * count), 2))
+        seconds = round(times * (_OVERHEAD + _A_RESIDUE * count), 2)
+        return replace(self.cost, seconds=seconds)
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Have the structure predicted, and compare."""
@@ -236,7 +249,7 @@ class StructurePrediction(SingleVerifier):
         with _of_the_tool():
             values = self._values(list(said.values()), wanted)
         terms = sorted({_TERMS[name] for name in said if name in _TERMS})
-        return self._criteria.verdict(
+        verdict = self._criteria.verdict(
             windows, values,
             evidence={
                 "predictors": {name: self._told(name, each) for name, each in said.items()},
@@ -244,6 +257,8 @@ class StructurePrediction(SingleVerifier):
                 **({"note": SYNTHETIC} if self._is_synthetic else {}),
             },
         )  # fmt: skip
+        taken = sum(each.gpu_seconds for each in said.values())
+        return replace(verdict, cost=Cost(gpu_seconds=taken)) if taken else verdict
 
     def _refuse_undefined(self, chains: Sequence[str], wanted: Sequence[str]) -> None:
         """Decline what is too large, or what a criterion can't be about, before any work.

@@ -202,7 +202,7 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
 
 
 def _as_an_orphan(folder: Path) -> None:
-    os.execve("/bin/sleep", ["sleep", "1000"], {"TMPDIR": str(folder / "tmp")})
+    os.execve("/bin/sleep", ["sleep", "1000"], {"TMPDIR": str(folder / "tmp")})  # noqa: S606
 
 
 def test_a_guard_that_is_killed_is_a_failure_of_the_tool() -> None:

@@ -415,6 +415,44 @@ def test_a_command_that_is_not_there_is_told(host: Host) -> None:
     assert "/nowhere/boltz can't be started: No such file" in judged().reason
 
 
+# ---- GPUs
+
+
+def test_no_more_are_predicted_at_once_than_the_host_has_gpus_for(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "80GiB,80GiB")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    host(
+        boltz={"command": ["boltz"], "gpu_memory": "whole"},
+        colabfold={"command": ["colabfold"], "gpu_memory": "20GiB"},
+        alphafold3=stand_in("alphafold3", gpu_memory="whole"),
+    )
+
+    assert 2 == StructurePrediction(predictors=["boltz"]).max_processes
+    assert 8 == StructurePrediction(predictors=["colabfold"]).max_processes
+    assert 2 == StructurePrediction(predictors=["boltz", "colabfold"]).max_processes
+    assert StructurePrediction(**TERMS).max_processes is None
+
+
+def test_time_on_a_gpu_is_expected_as_the_host_says_and_charged_as_it_was(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "80GiB")
+    written(tmp_path / "left", boltz(folded((ONE,))))
+    copied = shell(f'cp -r {tmp_path}/left/. "$3"', gpu_memory="20GiB", gpu_seconds=90)
+    host(boltz=copied)
+    verifier = StructurePrediction()
+
+    (verdict,) = verifier.judge([Candidate("protein", ONE)])
+
+    assert 90 == verifier.cost.gpu_seconds
+    assert 90 == verifier.expected_cost(Candidate("protein", ONE)).gpu_seconds
+    assert verdict.cost is not None
+    assert 0 < verdict.cost.gpu_seconds
+
+
 # ---- In a campaign
 
 
