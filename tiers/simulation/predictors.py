@@ -271,8 +271,10 @@ class Output:
             raise OutputError(f"{printable(name, 120)} is no object")
         return found
 
-    def array(self, name: str, key: str, shape: tuple[int, ...]) -> Floats:
-        """An array in a file of numpy's, which must have this shape. Nothing is unpickled.
+    def array(self, name: str, key: str, shapes: Sequence[tuple[int, ...]]) -> Floats:
+        """An array in a file of numpy's, which must have one of these shapes.
+
+        Nothing is unpickled.
 
         Raises:
             OutputError: If there is none, or it is another one.
@@ -284,12 +286,12 @@ class Output:
                 if version != (1, 0):
                     raise OutputError(f"{shown} has a header of version {version}")
                 found, is_fortran, kind = np.lib.format.read_array_header_1_0(stream)
-                if tuple(found) != shape or kind.kind != "f" or (is_fortran and len(shape) > 1):
+                if found not in shapes or kind.kind != "f" or (is_fortran and len(found) > 1):
                     raise OutputError(
-                        f"{key} in {shown} has the shape {found}; it must be {shape}"
+                        f"{key} in {shown} has the shape {found}; it must be {shapes[0]}"
                     )
-                size = prod(shape) * kind.itemsize
-                values = np.frombuffer(stream.read(size), kind).reshape(shape)
+                size = prod(found) * kind.itemsize
+                values = np.frombuffer(stream.read(size), kind).reshape(found)
         except (BadZipFile, KeyError, ValueError, EOFError, OSError, zlib.error,
                 NotImplementedError, RuntimeError) as error:  # fmt: skip
             raise OutputError(f"{shown} can't be read: {printable(error, 120)}") from None
@@ -307,15 +309,15 @@ def _within(values: Floats, what: str, most: float = 1e4) -> Floats:
     return values
 
 
-def _numbers(given: Any, what: str, length: int, most: float = 1e4) -> Floats:
-    """A list of so many numbers.
+def _numbers(given: Any, what: str, lengths: Sequence[int], most: float = 1e4) -> Floats:
+    """A list of so many numbers, by one of some lengths.
 
     Raises:
         OutputError: If it is none.
     """
-    if not isinstance(given, list) or len(given) != length:
+    if not isinstance(given, list) or len(given) not in lengths:
         size = f"{len(given)} values" if isinstance(given, list) else "no list"
-        raise OutputError(f"{what} has {size}; there must be {length}")
+        raise OutputError(f"{what} has {size}; there must be {lengths[0]}")
     if any(type(each) not in (int, float) for each in given):
         raise OutputError(f"{what} has values that are no numbers")
     try:
@@ -324,15 +326,15 @@ def _numbers(given: Any, what: str, length: int, most: float = 1e4) -> Floats:
         raise OutputError(f"{what} has numbers beyond 0 to {most:g}") from None
 
 
-def _matrix(given: Any, what: str, size: int) -> Floats:
-    """A table of so many rows and columns of numbers.
+def _matrix(given: Any, what: str, sizes: Sequence[int]) -> Floats:
+    """A table of so many rows and columns of numbers, by one of some sizes.
 
     Raises:
         OutputError: If it is none.
     """
-    if not isinstance(given, list) or len(given) != size:
-        raise OutputError(f"{what} is no list of {size} rows")
-    return np.array([_numbers(row, what, size) for row in given])
+    if not isinstance(given, list) or len(given) not in sizes:
+        raise OutputError(f"{what} is no list of {sizes[0]} rows")
+    return np.array([_numbers(row, what, [len(given)]) for row in given])
 
 
 def _share(given: Any, what: str, least: float = 0.0, most: float = 1.0) -> float:
@@ -421,18 +423,20 @@ class AlphaFold3(Profile):
         model = read_model(output.read(f"{place}_model.cif"), "cif", request.chains)
         full = output.table(output.one(rf"{top}_confidences\.json", "confidences")[0])
         said = output.table(output.one(rf"{top}_summary_confidences\.json", "a summary")[0])
+        is_mine = model.written >= 0
+        sizes = int(is_mine.sum()), len(model.written)
         atoms = _of_hundred(
-            _numbers(full.get("atom_plddts"), "atom_plddts", len(model.written), 100),
-            "atom_plddts",
+            _numbers(full.get("atom_plddts"), "atom_plddts", sizes, 100), "atom_plddts"
         )
-        counts = np.bincount(model.written, minlength=model.size)
-        plddt = np.bincount(model.written, atoms, minlength=model.size) / counts
+        mine = model.written[is_mine]
+        atoms = atoms if len(atoms) == len(mine) else atoms[is_mine]
+        plddt = np.bincount(mine, atoms) / np.bincount(mine)
         if "token_res_ids" in full:
-            _numbers(full["token_res_ids"], "token_res_ids", model.size)
+            _numbers(full["token_res_ids"], "token_res_ids", model.sizes)
         return Prediction(
             model, plddt[model.order], _share(said.get("ptm"), "ptm"), self._iptm(said, model),
             _paired(full["pae"], "pae", model) if full.get("pae") is not None else None,
-            self._facts(said, len(request.chains)),
+            self._facts(said, len(model.paired)),
         )  # fmt: skip
 
     @staticmethod
@@ -457,7 +461,7 @@ class AlphaFold3(Profile):
                 raise OutputError(f"chain_pair_iptm has not {chains} rows")
             facts |= _pair({
                 (one, other): value for one, row in enumerate(pairs)
-                for other, value in enumerate(_numbers(row, "chain_pair_iptm", chains, 1))
+                for other, value in enumerate(_numbers(row, "chain_pair_iptm", [chains], 1))
             })  # fmt: skip
         return facts
 
@@ -489,19 +493,22 @@ class Boltz(Profile):
         place, form = found.groups()
         model = read_model(output.read(found[0]), form, request.chains)
         said = output.table(f"{place}confidence_{JOB}_model_0.json")
-        plddt = output.array(f"{place}plddt_{JOB}_model_0.npz", "plddt", (model.size,))
+        plddt = output.array(
+            f"{place}plddt_{JOB}_model_0.npz", "plddt", [(size,) for size in model.sizes]
+        )
         if plddt.max() > 1 + _SLACK:
             raise OutputError("plddt exceeds 1, as if it were on another scale")
         mean = _share(said.get("complex_plddt"), "complex_plddt")
         if abs(mean - plddt.mean()) > 0.05:  # noqa: PLR2004 - a file of another run differs more
             raise OutputError(f"complex_plddt is {mean:g}, and the mean of plddt {plddt.mean():g}")
-        pae = output.some(rf"{re.escape(place)}pae_{JOB}_model_0\.npz")
+        tables = output.some(rf"{re.escape(place)}pae_{JOB}_model_0\.npz")
+        shapes = [(size, size) for size in model.sizes]
         several = len(request.chains) > 1
         return Prediction(
-            model, 100 * plddt[model.order], _share(said.get("ptm"), "ptm"),
+            model, 100 * model.chosen(plddt), _share(said.get("ptm"), "ptm"),
             _share(said.get("iptm"), "iptm") if several else None,
-            _rearranged(output.array(pae[0][0], "pae", (model.size,) * 2), model) if pae else None,
-            self._facts(said, len(request.chains)),
+            model.chosen(output.array(tables[0][0], "pae", shapes)) if tables else None,
+            self._facts(said, len(model.paired)),
         )  # fmt: skip
 
     @staticmethod
@@ -546,10 +553,10 @@ class ColabFold(Profile):
         # The second is how it was called until 2022.
         scores = rf"{JOB}_scores_rank_0*1_{tag}\.json|{JOB}_unrelaxed_rank_0*1_{tag}_scores\.json"
         said = output.table(output.one(scores, "scores of that model")[0])
-        plddt = _numbers(said.get("plddt"), "plddt", model.size, 100)
+        plddt = _numbers(said.get("plddt"), "plddt", model.sizes, 100)
         several = len(request.chains) > 1
         return Prediction(
-            model, _of_hundred(plddt, "plddt")[model.order],
+            model, model.chosen(_of_hundred(plddt, "plddt")),
             _share(said["ptm"], "ptm") if said.get("ptm") is not None else None,
             _share(said["iptm"], "iptm") if several and said.get("iptm") is not None else None,
             self._pae(output, said, model),
@@ -570,12 +577,8 @@ class ColabFold(Profile):
 
 
 def _paired(given: Any, what: str, model: Model) -> Floats:
-    return _rearranged(_matrix(given, what, model.size), model)
-
-
-def _rearranged(pae: Floats, model: Model) -> Floats:
     """A table of pairs of residues in the order in which chains were asked for."""
-    return np.asarray(pae[np.ix_(model.order, model.order)])
+    return model.chosen(_matrix(given, what, model.sizes))
 
 
 PROFILES: Mapping[str, Profile] = {

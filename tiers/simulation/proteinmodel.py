@@ -2,12 +2,13 @@
 
 A file is of the protein that was asked for, whole, or it is of none: each chain, each residue,
 each heavy atom once, with coordinates that are numbers. Otherwise the tool has failed, which says
-nothing of the protein. What is measured here rests on the coordinates alone.
+nothing of the protein. Waters, ions and ligands beside it are counted and left out; of alternate
+places of atoms the likelier one is read. What is measured here rests on the coordinates alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain as joined
 from itertools import islice, permutations, product
@@ -41,11 +42,12 @@ _LAST = "OXT"
 _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FARTHEST = 9999.0
 """Å from the origin: what a PDB file can hold."""
-_CUBE, _CROWD = 3.0, 24
+CUBE, CROWD = 3.0, 24
 """Å, and the most heavy atoms that one chain has in a cube of that width. Proteins have up to
 five there; chains that lie on each other clash."""
-_MOST_ATOMS = 30
-"""Atoms of the largest residue, hydrogens among them, and some more."""
+_MOST_ATOMS, _MOST_BESIDE = 30, 300_000
+"""Atoms of the largest residue, hydrogens among them, and some more; and of all that stands beside
+the protein."""
 
 
 class OutputError(ToolError):
@@ -67,14 +69,36 @@ class Model(NamedTuple):
     residues: Ints
     """The residue that each heavy atom belongs to."""
     order: Ints
-    """The residues as asked for, by their places in the file."""
+    """The residues as asked for, by their places among those of the file."""
     written: Ints
-    """The residue, by its place in the file, of each atom of the file."""
+    """The residue, by its place among those of the file, of each atom of the file; -1 for one
+    beside the protein."""
+    tokens: Ints
+    """The residues as asked for, by their places among the tokens of the file: its residues, and
+    each heavy atom beside them."""
+    token_count: int
+    besides: Mapping[str, int]
+    """How many of what stand beside the protein, by the names that the file has for them."""
 
     @property
     def size(self) -> int:
         """Residues of all chains."""
         return len(self.order)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many values a predictor may tell of the file: of each residue, or of each token."""
+        return self.size, self.token_count
+
+    @property
+    def paired(self) -> tuple[str, ...]:
+        """Chains of which tables of pairs tell; none where other things are among them."""
+        return () if self.besides else self.chains
+
+    def chosen(self, values: Floats) -> Floats:
+        """Values of so many residues or tokens, or of their pairs, as residues were asked for."""
+        places = self.order if len(values) == self.size else self.tokens
+        return np.asarray(values[np.ix_(*[places] * values.ndim)])
 
     @property
     def chain_of(self) -> Ints:
@@ -135,60 +159,89 @@ def read_model(data: bytes, form: str, chains: Sequence[str]) -> Model:
         ToolError: If gemmi is not installed.
     """
     most = _MOST_ATOMS * sum(map(len, chains))
-    rows = data.count(b"\nATOM") + data.count(b"\nHETATM") + data.startswith((b"ATOM", b"HETATM"))
-    if len(data) > LARGEST or rows > most:
+    rows, beside = (data.count(b"\n" + w) + data.startswith(w) for w in (b"ATOM", b"HETATM"))
+    if len(data) > LARGEST or rows > most or beside > _MOST_BESIDE:
         raise OutputError(
-            f"the model has {rows} atoms and {len(data)} bytes, more than the protein could have"
+            f"the model has {rows + beside} atoms and {len(data)} bytes, more than the protein "
+            "could have"
         )
     if b"\0" in data or not data.isascii():
         raise OutputError("the model is not plain text")
-    found = [_residues(chain, most) for chain in _parsed(data, form)]
+    found = [[*_residues(chain)] for chain in _parsed(data, form)]
     return _arranged(found, tuple(chains))
 
 
 def _parsed(data: bytes, form: str) -> list[Any]:
-    """The chains of the only model of a file, as gemmi has them."""
+    """The chains of the only model of a file, as gemmi has them.
+
+    Chains without a name are told apart by what ends each (`TER`), or by their second name.
+    """
     library = gemmi()
     try:
         if form == "pdb":
-            structure = library.read_pdb_string(data)
+            chains = _only(library.read_pdb_string(data))
+            if any(not chain.name.strip() for chain in chains):
+                chains = _only(library.read_pdb_string(data, split_chain_on_ter=True))
         else:
-            structure = library.make_structure_from_block(
-                library.cif.read_string(data).sole_block()
-            )
-        models = list(islice(structure, 2))
-        chains = list(models[0]) if models else []
+            block = library.cif.read_string(data).sole_block()
+            chains = _only(library.make_structure_from_block(block))
+            if any(not chain.name.strip() for chain in chains):
+                for row in block.find("_atom_site.", ["auth_asym_id", "label_asym_id"]):
+                    row[0] = row[1]
+                chains = _only(library.make_structure_from_block(block))
+    except OutputError:
+        raise
     except Exception as error:  # Whatever it raises, this is no file of that form.
         raise OutputError(f"the model can't be read: {printable(error, 200)}") from error
+    return chains
+
+
+def _only(structure: Any) -> list[Any]:
+    """The chains of its only model.
+
+    Raises:
+        OutputError: If there is none, or there are several.
+    """
+    models = list(islice(structure, 2))
+    chains = list(models[0]) if models else []
     if len(models) != 1 or not chains:
         raise OutputError(f"the file holds {'two models' if len(models) > 1 else 'no model'}")
     return chains
 
 
 class _Residue(NamedTuple):
+    name: str
     letter: str
+    """"" for what stands beside the protein."""
     places: Mapping[str, tuple[float, float, float]]
-    """Of its heavy atoms, by name."""
+    """Of its heavy atoms, by name; none of what stands beside the protein."""
+    serial: int
+    """The number of its first atom in the file."""
     written: int
     """Its atoms in the file."""
+    heavy: int
+    """Those that are no hydrogens."""
 
 
-def _residues(chain: Any, most: int) -> list[_Residue]:
-    """The residues of a chain.
+def _residues(chain: Any) -> Iterator[_Residue]:
+    """The residues of a chain, and what stands beside them.
 
     Raises:
         OutputError: If one is no amino acid, or has an atom twice, one too few or one too many.
     """
-    found: list[_Residue] = []
-    for residue in islice(chain, most + 1):
+    for residue in chain:
         name = f"{printable(chain.name, 8)} {printable(residue.seqid, 12)}"
+        heavy = [atom for atom in residue if not atom.is_hydrogen()]
+        about = residue[0].serial, len(residue), len(heavy)
         letter = LETTERS.get(residue.name)
         if letter is None:
-            raise OutputError(f"residue {name} is {printable(residue.name, 12)}, no amino acid")
-        atoms = [atom for atom in residue if not atom.is_hydrogen()]
-        places = {atom.name: (atom.pos.x, atom.pos.y, atom.pos.z) for atom in atoms}
-        if len(places) != len(atoms):
-            raise OutputError(f"residue {name} ({residue.name}) has an atom twice")
+            if not _is_beside(residue):
+                raise OutputError(
+                    f"residue {name} is {printable(residue.name, 12)}, no amino acid"
+                )
+            yield _Residue(printable(residue.name, 12), "", {}, *about)
+            continue
+        places = _places(heavy, f"residue {name} ({residue.name})")
         if lacking := ATOMS[letter] - places.keys():
             raise OutputError(
                 f"residue {name} ({residue.name}) lacks {', '.join(sorted(lacking))}"
@@ -196,16 +249,41 @@ def _residues(chain: Any, most: int) -> list[_Residue]:
         if strange := places.keys() - ATOMS[letter] - {_LAST}:
             told = printable(", ".join(sorted(strange)), 60)
             raise OutputError(f"residue {name} ({residue.name}) has {told}")
-        found.append(_Residue(letter, places, len(residue)))
-    return found
+        yield _Residue(residue.name, letter, places, *about)
 
 
-def _arranged(found: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> Model:
+def _is_beside(residue: Any) -> bool:
+    """Whether it is water, an ion or a ligand, and no part of a chain that is not read."""
+    kind = gemmi().find_tabulated_residue(residue.name)
+    is_link = kind.is_amino_acid() or kind.is_nucleic_acid()
+    return residue.het_flag == "H" and not is_link
+
+
+def _places(atoms: Sequence[Any], told: str) -> dict[str, tuple[float, float, float]]:
+    """Where each atom is. Of alternate places one has the same label for all atoms that have it.
+
+    Raises:
+        OutputError: If an atom is there twice.
+    """
+    often = Counter(atom.name for atom in atoms)
+    is_twice = any(often[atom.name] > 1 and not atom.has_altloc() for atom in atoms)
+    if is_twice or len({(atom.name, atom.altloc) for atom in atoms}) != len(atoms):
+        raise OutputError(f"{told} has an atom twice")
+    likely: defaultdict[str, float] = defaultdict(float)
+    for atom in atoms:
+        likely[atom.altloc] += atom.occ
+    ranked = sorted(atoms, key=lambda atom: (likely[atom.altloc], -ord(atom.altloc)))
+    found = {atom.name: (atom.pos.x, atom.pos.y, atom.pos.z) for atom in ranked}  # The last stays.
+    return {name: found[name] for name in often}
+
+
+def _arranged(every: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> Model:
     """A model whose chains stand in the order in which they were asked for.
 
     Raises:
         OutputError: If they are other chains, or coordinates make no sense.
     """
+    found = [own for chain in every if (own := [each for each in chain if each.letter])]
     said = ["".join(residue.letter for residue in chain) for chain in found]
     if Counter(said) != Counter(chains):
         raise OutputError(_difference(said, chains))
@@ -216,23 +294,48 @@ def _arranged(found: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> M
         place = next(n for n in left if said[n] == chain)
         left.remove(place)
         order += range(starts[place], starts[place + 1])
-    every = [residue for chain in found for residue in chain]
-    mine = [every[n] for n in order]
+    residues = [*joined(*found)]
+    mine = [residues[n] for n in order]
     rows = [
         (n, name, place) for n, residue in enumerate(mine)
         for name, place in residue.places.items()
     ]  # fmt: skip
     nowhere = (np.nan,) * 3
+    written, tokens, count = _numbered(every)
     model = Model(
         chains,
         np.array([[residue.places[name] for name in BACKBONE] for residue in mine], float),
         np.array([residue.places.get("CB", nowhere) for residue in mine], float),
         np.array([place for _, _, place in rows], float), tuple(name for _, name, _ in rows),
         np.array([n for n, _, _ in rows], np.int64), np.array(order, np.int64),
-        np.repeat(np.arange(len(every)), [residue.written for residue in every]),
+        written, tokens[order], count,
+        Counter(each.name for each in joined(*every) if not each.letter),
     )  # fmt: skip
     _refuse_nonsense(model)
     return model
+
+
+def _numbered(every: Sequence[Sequence[_Residue]]) -> tuple[Ints, Ints, int]:
+    """The residue of each atom of a file, the token of each residue, and how many tokens it has.
+
+    Atoms are written by their numbers: gemmi gives what stands beside a protein to the chain whose
+    name it has, wherever it is written.
+    """
+    residues = [*joined(*every)]
+    numbers = np.cumsum([bool(each.letter) for each in residues]) - 1
+    order = [*range(len(residues))]
+    if not all(each.letter for each in residues):
+        order.sort(key=lambda n: residues[n].serial)
+    tokens = np.zeros(int(numbers[-1]) + 1, np.int64)
+    written: list[Ints] = []
+    count = 0
+    for n in order:
+        each = residues[n]
+        written.append(np.full(each.written, numbers[n] if each.letter else -1))
+        if each.letter:
+            tokens[numbers[n]] = count
+        count += 1 if each.letter else each.heavy
+    return np.concatenate(written), tokens, count
 
 
 def _difference(said: Sequence[str], chains: Sequence[str]) -> str:
@@ -248,19 +351,26 @@ def _refuse_nonsense(model: Model) -> None:
     """Refuse coordinates that nothing could be measured of.
 
     Raises:
-        OutputError: If one is no number or far away, or atoms of a chain lie on each other.
+        OutputError: If one is no number or far away, or many atoms of a chain have the same ones.
     """
     atoms = model.atoms
     if not np.isfinite(atoms).all() or np.abs(atoms).max() > _FARTHEST:
         raise OutputError("the model has coordinates that are no numbers, or far away")
-    cubes = np.floor(atoms / _CUBE).astype(np.int64)
-    places = np.column_stack([model.chain_of[model.residues], cubes])
-    crowd = int(np.unique(places, axis=0, return_counts=True)[1].max())
-    if crowd > _CROWD:
-        raise OutputError(f"the model has {crowd} atoms of a chain in a cube of {_CUBE:g} Å")
+    places = np.column_stack([model.chain_of[model.residues], atoms])
+    same = int(np.unique(places, axis=0, return_counts=True)[1].max())
+    if same > CROWD:
+        raise OutputError(f"the model has {same} atoms of a chain in a cube of no width")
 
 
 # ---- Geometry
+
+
+def crowd(model: Model) -> int:
+    """The most heavy atoms of one chain in a cube of 3 Å: of a chain that has collapsed, many."""
+    cubes = np.floor(model.atoms / CUBE).astype(np.int64)
+    places = np.column_stack([model.chain_of[model.residues], cubes])
+    return int(np.unique(places, axis=0, return_counts=True)[1].max())
+
 
 _BONDS = ((0, 1, 1.459), (1, 2, 1.525), (2, 3, 1.229), (1, 4, 1.530))
 """Å: N-CA, CA-C, C-O and CA-CB: Engh and Huber 2001."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -30,7 +31,14 @@ from verifier_ladder.tiers.simulation.predictors import (
     programs,
     versions_of,
 )
-from verifier_ladder.tiers.simulation.proteinmodel import SHORTEST, agreement, gemmi, geometry
+from verifier_ladder.tiers.simulation.proteinmodel import (
+    CROWD,
+    SHORTEST,
+    agreement,
+    crowd,
+    gemmi,
+    geometry,
+)
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
@@ -50,13 +58,15 @@ QUANTITIES: Mapping[str, Quantity] = {
     "twisted": Quantity("the share of twisted peptides", "twist some", _FOLD, "%"),
     "cis": Quantity("the number of cis peptides before other residues than proline",
                     "turn some over", _FOLD),
+    "crowd": Quantity("the number of a chain's heavy atoms in a cube of 3 Å", "crowd the fold",
+                      _BURIED),
     "agreement_lddt": Quantity("the lDDT of two predictors", _FOLD, "propose a harder sequence"),
     "agreement_tm": Quantity("the TM-score of two predictors", _FOLD, "propose a harder sequence"),
 }  # fmt: skip
 """What criteria can be about."""
 Name = Literal[
     "plddt", "ptm", "iptm", "pae", "clashes", "chirality", "bonds", "angles", "breaks", "twisted",
-    "cis", "agreement_lddt", "agreement_tm",
+    "cis", "crowd", "agreement_lddt", "agreement_tm",
 ]  # fmt: skip
 AGREEMENT = ("agreement_lddt", "agreement_tm")
 SOUND: Mapping[str, Mapping[str, float]] = {
@@ -65,8 +75,12 @@ SOUND: Mapping[str, Mapping[str, float]] = {
     "angles": {"most": 5, "margin": 10},
 }  # fmt: skip
 """The criteria where none are set: the predictor is sure, and its model could exist."""
+_COLLAPSED: Mapping[str, Window] = {"crowd": Window(most=CROWD)}
+"""A criterion that is always kept: such a chain is none, however sure the predictor is."""
 _MOST_RESIDUES = 2000
 _TERMS = {name: profile.terms for name, profile in PROFILES.items() if profile.terms}
+_MOST_BESIDE = 10
+"""Kinds of what stands beside a protein that are told."""
 _OVERHEAD = 5.0
 _A_RESIDUE = 0.5
 
@@ -118,7 +132,8 @@ class StructurePrediction(SingleVerifier):
     - what the coordinates say: `clashes` (pairs of heavy atoms in 1000 that overlap by 0.8 Å),
       `chirality` (residues whose CA is no L-amino acid's), `bonds` and `angles` (% of those of
       backbone and CB that are off by 0.1 Å or 20°), `breaks` of a chain, `twisted` (% of peptides
-      30° off their plane), `cis` (peptides before other residues than proline),
+      30° off their plane), `cis` (peptides before other residues than proline), `crowd` (the most
+      heavy atoms of a chain in a cube of 3 Å: above 24 it has collapsed, and is always rejected),
     - how alike two predictors' models are: `agreement_lddt` and `agreement_tm`, of CA.
 
     **A predictor's confidence can be optimised**: sequences are found that it is sure of and that
@@ -139,7 +154,7 @@ class StructurePrediction(SingleVerifier):
     """
 
     name = "structure-prediction"
-    version = "2"
+    version = "3"
     tier = Tier.SIMULATION
     kind = "protein"
     domain = "biology"
@@ -248,6 +263,8 @@ class StructurePrediction(SingleVerifier):
         said = self.predictions(chains)
         with _of_the_tool():
             values = self._values(list(said.values()), wanted)
+            if _COLLAPSED["crowd"].beyond(values["crowd"]):
+                windows = {**windows, **_COLLAPSED}
         terms = sorted({_TERMS[name] for name in said if name in _TERMS})
         verdict = self._criteria.verdict(
             windows, values,
@@ -323,7 +340,9 @@ class StructurePrediction(SingleVerifier):
             ToolError: If the predictor did not tell it.
         """
         first = said[0]
-        values = {**first.confidences, **geometry(first.model)}
+        values = {
+            **first.confidences, **geometry(first.model), "crowd": float(crowd(first.model))
+        }  # fmt: skip
         if any(name in AGREEMENT for name in wanted):
             values |= agreement(first.model, said[1].model)
         if lacking := [name for name in wanted if name not in values]:
@@ -332,7 +351,11 @@ class StructurePrediction(SingleVerifier):
 
     @staticmethod
     def _told(name: str, said: Prediction) -> dict[str, Any]:
-        return {"version": versions_of([name])[name], **said.confidences, **said.facts}
+        beside = dict(islice(said.model.besides.items(), _MOST_BESIDE))
+        return {
+            "version": versions_of([name])[name], **said.confidences, **said.facts,
+            **({"left out": beside} if beside else {}),
+        }  # fmt: skip
 
     @property
     def _is_synthetic(self) -> bool:

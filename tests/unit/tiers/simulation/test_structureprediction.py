@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_LZMA, ZipFile
 
+import numpy as np
 import pytest
 from structurefiles import ending
 from synthetic_folds import boltz, folded, read_request, written
@@ -330,6 +331,36 @@ def test_chains_in_one_place_are_rejected_however_many_they_are(
 
     assert Outcome.REJECT is verdict.outcome, verdict.reason
     assert "clashes" in verdict.reason
+
+
+@pytest.mark.parametrize("criteria", [{"plddt": {"least": 50}}, {"crowd": {"least": 1}}])
+def test_a_chain_that_has_collapsed_is_rejected_however_sure_the_predictor_is(
+    host: Host, tmp_path: Path, criteria: dict[str, Any]
+) -> None:
+    fold = folded((ONE,))
+    small = fold.moved({n: 0.1 * np.array(atom.place) for n, atom in enumerate(fold.atoms)})
+    written(tmp_path / "left", boltz(small))
+    host(boltz=shell(f'cp -r {tmp_path}/left/. "$3"'))
+
+    verdict = judged(criteria=criteria)
+
+    assert Outcome.REJECT is verdict.outcome, verdict.reason
+    assert "heavy atoms in a cube of 3 Å is" in verdict.reason
+    assert verdict.evidence["crowd"] > 24
+
+
+def test_what_stands_beside_a_protein_is_told(host: Host, tmp_path: Path) -> None:
+    files = boltz(folded((ONE,)), form="pdb")
+    name = ending(files, "_model_0.pdb")
+    ion = "HETATM  900 ZN    ZN A 101      40.000  40.000  40.000  1.00 50.00          ZN"
+    files[name] = files[name].replace("TER", f"TER\n{ion}")
+    written(tmp_path / "left", files)
+    host(boltz=shell(f'cp -r {tmp_path}/left/. "$3"'))
+
+    verdict = judged()
+
+    assert Outcome.ACCEPT is verdict.outcome, verdict.reason
+    assert {"ZN": 1} == verdict.evidence["predictors"]["boltz"]["left out"]
 
 
 # ---- What fails is the tool
