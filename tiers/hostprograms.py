@@ -24,7 +24,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from select import select
+from select import POLLIN, poll
 from shutil import rmtree
 from signal import SIGKILL
 from tempfile import TemporaryFile, gettempdir, mkdtemp
@@ -363,8 +363,9 @@ class _Guarded:
             _NotStartedError: If it could not be started.
             ToolError: If its guard was killed.
         """
-        end = monotonic() + seconds
-        while (left := end - monotonic()) > 0 and select([self._told], [], [], left)[0]:
+        end, told = monotonic() + seconds, poll()
+        told.register(self._told, POLLIN)
+        while (left := end - monotonic()) > 0 and told.poll(1000 * left):
             part = os.read(self._told.fileno(), 64)
             self._said += part
             if not part:

@@ -42,8 +42,11 @@ def guard(life: int, tells: int, lock: int, folder: str, command: list[str]) -> 
         _become(command, here, tells)
     said, is_over = b"", False
     status: int | None = None
+    poll = select.poll()
+    poll.register(life, select.POLLIN)
+    poll.register(woken, select.POLLIN)
     while status is None and not is_over:
-        ready, _, _ = select.select([life, woken], [], [])
+        ready = {number for number, _ in poll.poll()}
         if woken in ready:
             os.read(woken, 4096)
             status = _reaped(program)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import verifier_ladder as vl
 from verifier_ladder.registry import REGISTRY
-from verifier_ladder.tiers.fast.protein import Protein
 from verifier_ladder.tiers.fast.protein import protein_of as read_structure
 from verifier_ladder.tiers.fast.sequence import protein_of as read_sequence
 from verifier_ladder.tiers.high_fidelity.dynamics import OpenmmStability
+from verifier_ladder.tiers.simulation.conformer import UnsolvedError
 from verifier_ladder.tiers.simulation.structureprediction import StructurePrediction
 from verifier_ladder.tiers.world.case import WorldVerifier
 
@@ -24,21 +25,34 @@ class FoldStability(OpenmmStability):
     def __init__(self, *, predictor: str = "colabfold", **settings: Any) -> None:
         """Name the predictor; all else is set as for `openmm-stability`."""
         super().__init__(**settings)
-        self._folds = StructurePrediction(predictors=[predictor])
+        most = self.settings["max_residues"]
+        self._folds = StructurePrediction(predictors=[predictor], max_residues=most)
         self.settings["predictor"] = predictor
         self.tools = {**self.tools, **self._folds.tools}
+        self.timeout += self._folds.timeout  # A predictor may take as long as its host says.
+        self.memory = self._folds.memory
 
-    def proposed(self, candidate: vl.Candidate) -> Protein:
+    def expected_cost(self, candidate: vl.Candidate) -> vl.Cost:
+        """Of both: the prediction, and what is done with it."""
+        return self._folds.expected_cost(candidate) + super().expected_cost(candidate)
+
+    def examine(self, candidate: vl.Candidate) -> vl.Verdict:
+        """The time that the predictor had a GPU is charged, too."""
+        before, verdict = self._folds.gpu_seconds, super().examine(candidate)
+        return replace(verdict, cost=vl.Cost(gpu_seconds=self._folds.gpu_seconds - before))
+
+    def structure_of(self, candidate: vl.Candidate) -> str:
         """Have the structure predicted: a check sees its candidate, and no other verdict."""
         (said,) = self._folds.predictions(read_sequence(candidate.content)).values()
         try:
-            return read_structure(said.model.pdb, self.settings["max_residues"])
+            read_structure(said.model.pdb)
         except vl.CandidateError as error:  # The predictor's fault, and no candidate's.
-            raise vl.ToolError(f"the predicted structure fits no force field: {error}") from error
+            raise UnsolvedError(f"the predicted structure fits no force field: {error}") from error
+        return said.model.pdb
 
     def rough_size(self, candidate: vl.Candidate) -> int:
         """About sixteen atoms a residue."""
-        return 16 * len(candidate.content)
+        return 16 * min(len(candidate.content), self.settings["max_residues"])
 
 
 class Binding(WorldVerifier):

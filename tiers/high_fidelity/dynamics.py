@@ -246,13 +246,13 @@ class OpenmmStability(SingleVerifier):
             return Cost(seconds=0.01)
         return Cost(seconds=round(seconds_for(atoms, self._stretches), 2))
 
-    def proposed(self, candidate: Candidate) -> Protein:
-        """The protein that is run, where it is proposed; a subclass may have it predicted.
+    def structure_of(self, candidate: Candidate) -> str | bytes:
+        """The PDB file that is run: the candidate; a subclass may have it predicted.
 
-        Raises:
-            CandidateError: If there is none, or one that no force field should see.
+        It is asked for once a run: what was predicted lies in the run's checkpoint, for hardly a
+        predictor says the same twice.
         """
-        return protein_of(candidate.content, self.settings["max_residues"])
+        return candidate.content
 
     def rough_size(self, candidate: Candidate) -> int:
         """About how many atoms it has, hydrogens included; 0 for what is rejected at sight."""
@@ -265,24 +265,24 @@ class OpenmmStability(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Run, or go on with a run that was begun, and compare."""
         windows = self._criteria.of(candidate.task)
-        protein = self.proposed(candidate)
         # What a lone check draws would be another number each time.
         seed = random.getrandbits(31) if self.replicates > 1 else 1
-        model = Model(protein, self._conditions)
-        about = f"{seed}".encode(), protein.canonical.encode()
-        checkpoint = Checkpoint(self.key_digest, *about, model.names.encode())
+        checkpoint = Checkpoint(self.key_digest, f"{seed}".encode(), _bytes(candidate.content))
+        kept = Kept.found(checkpoint)
+        structure = _bytes(self.structure_of(candidate) if kept is None else kept.structure)
+        model = Model(protein_of(structure, self.settings["max_residues"]), self._conditions)
+        keeping = Keeping(checkpoint, structure.decode(), model.names)
+        begun = None if kept is None else kept.run_of(model, self._stretches)
         try:
-            begins = range(0, self._stretches * STEPS, model.piece)
-            kept = Run.kept(checkpoint, model.size, begins)
-            run = self._ended(model, kept or model.begun(), seed, checkpoint)
+            run = self._ended(model, begun or model.begun(), seed, keeping)
         except BlownUpError as error:
             told = self._unsolved(error, seed)
             checkpoint.clear()
             raise told from error
         checkpoint.clear()
         evidence = {"atoms": model.size, "seed": seed, "picoseconds": self.settings["duration"]}
-        if kept is not None:
-            evidence["went on after picosecond"] = kept.steps / STEPS
+        if begun is not None:
+            evidence["went on after picosecond"] = begun.steps / STEPS
         return self._criteria.verdict(windows, self._values(run), evidence=evidence)
 
     @property
@@ -290,10 +290,10 @@ class OpenmmStability(SingleVerifier):
         names = Conditions._fields
         return Conditions(**{name: self.settings[name] for name in names})
 
-    def _ended(self, model: Model, run: Run, seed: int, checkpoint: Checkpoint | None) -> Run:
+    def _ended(self, model: Model, run: Run, seed: int, keeping: Keeping | None) -> Run:
         while run.steps < self._stretches * STEPS:
-            if checkpoint is not None and checkpoint.is_due:
-                checkpoint.save(run.model_dump_json().encode())
+            if keeping is not None and keeping.checkpoint.is_due:
+                keeping.keep(run)
             run = model.further(run, seed)
         return run
 
@@ -351,25 +351,51 @@ class Run(BaseModel):
     energies: list[FiniteFloat] = []
     """Potential energy there, kcal/mol."""
 
-    @classmethod
-    def kept(cls, checkpoint: Checkpoint, atoms: int, begins: range) -> Run | None:
-        """The one that was begun; None if there is none of so many atoms that is whole.
 
-        Args:
-            checkpoint: Where it is kept.
-            atoms: How many there are.
-            begins: The steps at which its pieces begin.
-        """
+class Kept(BaseModel):
+    """What a checkpoint holds."""
+
+    structure: str
+    """The PDB file that is run."""
+    names: str
+    """Of all atoms, hydrogens included, which another host may have placed elsewhere."""
+    run: Run
+
+    @classmethod
+    def found(cls, checkpoint: Checkpoint) -> Kept | None:
+        """What was kept; None if nothing was, or it is not whole."""
         data = checkpoint.load()
         try:
-            found = None if data is None else cls.model_validate_json(data)
+            return None if data is None else cls.model_validate_json(data)
         except ValidationError:
             return None
-        if found is None or found.steps not in begins:
+
+    def run_of(self, model: Model, stretches: int) -> Run | None:
+        """The run that was begun; None if it is none of this model.
+
+        Args:
+            model: The structure, as this host has it.
+            stretches: Of the whole run.
+        """
+        run, begins = self.run, range(0, stretches * STEPS, model.piece)
+        if self.names != model.names or run.steps not in begins:
             return None
-        is_measured = len(found.drifts) == len(found.energies) == found.steps // STEPS
-        is_whole = len(found.positions) == len(found.velocities) == atoms
-        return found if is_measured and is_whole else None
+        is_measured = len(run.drifts) == len(run.energies) == run.steps // STEPS
+        is_whole = len(run.positions) == len(run.velocities) == model.size
+        return run if is_measured and is_whole else None
+
+
+class Keeping(NamedTuple):
+    """Where a run is kept, with what stays the same of it."""
+
+    checkpoint: Checkpoint
+    structure: str
+    names: str
+
+    def keep(self, run: Run) -> None:
+        """Keep how far it has come."""
+        kept = Kept(structure=self.structure, names=self.names, run=run)
+        self.checkpoint.save(kept.model_dump_json().encode())
 
 
 class Model:
@@ -603,6 +629,10 @@ def _energy(context: Any) -> float:
 
 def _blown_up() -> BlownUpError:
     return BlownUpError("the trajectory blows up: atoms fly apart, or a number has no end")
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
 
 
 def _plain(positions: Any) -> Array:

@@ -213,6 +213,8 @@ class StructurePrediction(SingleVerifier):
         self.unit = self._criteria.unit
         self.features = self._criteria.features
         self.tools = {**versions("gemmi", "biotite", "scipy"), **versions_of(predictors)}
+        self.gpu_seconds = 0.0
+        """Of a GPU that the predictors of this object had so far."""
         self._take_seats(predictors)
 
     def _take_seats(self, predictors: Sequence[str]) -> None:
@@ -260,7 +262,7 @@ class StructurePrediction(SingleVerifier):
         wanted = self._criteria.wanted(windows)
         chains = protein_of(candidate.content)
         self._refuse_undefined(chains, wanted)
-        said = self.predictions(chains)
+        before, said = self.gpu_seconds, self.predictions(chains)
         with _of_the_tool():
             values = self._values(list(said.values()), wanted)
             if _COLLAPSED["crowd"].beyond(values["crowd"]):
@@ -274,18 +276,15 @@ class StructurePrediction(SingleVerifier):
                 **({"note": SYNTHETIC} if self._is_synthetic else {}),
             },
         )  # fmt: skip
-        taken = sum(each.gpu_seconds for each in said.values())
-        return replace(verdict, cost=Cost(gpu_seconds=taken)) if taken else verdict
+        return replace(verdict, cost=Cost(gpu_seconds=self.gpu_seconds - before))
 
     def _refuse_undefined(self, chains: Sequence[str], wanted: Sequence[str]) -> None:
-        """Decline what is too large, or what a criterion can't be about, before any work.
+        """Decline what a criterion can't be about, before any work.
 
         Raises:
             UnsolvedError: If it is.
         """
-        size, most = sum(map(len, chains)), self.settings["max_residues"]
-        if size > most:
-            raise UnsolvedError(f"{size} residues are too many; {most} are predicted")
+        size = sum(map(len, chains))
         if len(chains) == 1 and "iptm" in wanted:
             raise UnsolvedError("there is no ipTM of one chain")
         if any(name in AGREEMENT for name in wanted) and len(self.settings["predictors"]) == 1:
@@ -295,7 +294,6 @@ class StructurePrediction(SingleVerifier):
         if "agreement_lddt" in wanted and max(map(len, chains)) == 1:
             raise UnsolvedError("an lDDT says nothing of chains of one residue")
 
-    @_of_the_tool()
     def predictions(self, chains: tuple[str, ...]) -> dict[str, Prediction]:
         """What the predictors say, none of which is run before all may be.
 
@@ -306,13 +304,19 @@ class StructurePrediction(SingleVerifier):
             chains: The protein, as `protein_of` reads it.
 
         Raises:
+            UnsolvedError: If it is larger than `max_residues`.
             ToolError: If one is not there, would send sequences elsewhere, or fails.
         """
-        found = {name: self._program(name) for name in self.settings["predictors"]}
-        return {
-            name: predict(name, Request(chains, self.settings["seed"], each.sends))
-            for name, each in found.items()
-        }
+        size, most = sum(map(len, chains)), self.settings["max_residues"]
+        if size > most:
+            raise UnsolvedError(f"{size} residues are too many; {most} are predicted")
+        with _of_the_tool():
+            found = {name: self._program(name) for name in self.settings["predictors"]}
+            said = {}
+            for name, each in found.items():
+                said[name] = predict(name, Request(chains, self.settings["seed"], each.sends))
+                self.gpu_seconds += said[name].gpu_seconds
+            return said
 
     def _program(self, name: str) -> Program:
         """A program that may be run.

@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
+from verifier_ladder.tiers.fast.protein import protein_of
+from verifier_ladder.tiers.hostprograms import LONGEST
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 FOLDER = EXAMPLES / "structured"
@@ -96,9 +98,27 @@ def test_what_is_recorded_of_a_binder_is_a_structure_that_dynamics_take(
     record.record("SEAAAKAAEAAG", 91, folder / "recorded")
     verifier = binding.FoldStability()
 
-    protein = verifier.proposed(vl.Candidate("protein", "SEAAAKAAEAAG"))
+    protein = protein_of(verifier.structure_of(vl.Candidate("protein", "SEAAAKAAEAAG")))
 
     names = [each.name for each in protein.residues]
     assert ["SER", "GLU", "ALA", "ALA", "ALA", "LYS"] == names[:6]
     with pytest.raises(vl.ToolError, match="nothing was recorded for GGGGGGGGGGGG"):
-        verifier.proposed(vl.Candidate("protein", "GGGGGGGGGGGG"))
+        verifier.structure_of(vl.Candidate("protein", "GGGGGGGGGGGG"))
+
+
+def test_what_dynamics_decline_of_a_binder_is_not_predicted_and_declined_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "predictors.toml").write_text(
+        f"[colabfold]\ncommand = ['touch', '{tmp_path}/ran']\nversion = '1'\nsynthetic = true"
+    )
+    monkeypatch.setenv("VLADDER_PREDICTORS", str(tmp_path / "predictors.toml"))
+    monkeypatch.syspath_prepend(EXAMPLES / "binders")
+    verifier = import_module("binding").FoldStability(max_residues=40)
+
+    (verdict,) = verifier.judge([vl.Candidate("protein", "SEAAAKAAEAAG" * 4)])
+
+    assert verdict.is_answer
+    assert "48 residues are too many; 40 are predicted" in verdict.reason
+    assert not (tmp_path / "ran").exists()
+    assert LONGEST < verifier.timeout

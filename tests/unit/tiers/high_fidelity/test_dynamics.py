@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from verifier_ladder.tiers.high_fidelity.dynamics import (
     QUANTITIES,
     BlownUpError,
     Conditions,
+    Kept,
     Model,
     OpenmmStability,
     Run,
@@ -90,11 +91,20 @@ UNSEEN = (
     # Seeds, replicates and evidence, which tests read too.
     "2 ** 31 - 1 -> 2 ** 31 + 1",
     "self.replicates > 1 -> self.replicates <= 1",
-    "kept.steps / STEPS -> kept.steps * STEPS",
+    "begun.steps / STEPS -> begun.steps * STEPS",
     # What lies in a folder of checkpoints, where a key leaves nothing.
-    "checkpoint is not None and checkpoint.is_due -> checkpoint is not None or checkpoint.is_due",
-    "checkpoint is not None -> checkpoint is None",
-    "found.steps not in begins -> found.steps in begins",
+    (
+        "keeping is not None and keeping.checkpoint.is_due -> "
+        "keeping is not None or keeping.checkpoint.is_due"
+    ),
+    "keeping is not None -> keeping is None",
+    "run.steps not in begins -> run.steps in begins",
+    (
+        "self.names != model.names or run.steps not in begins -> "
+        "self.names != model.names and run.steps not in begins"
+    ),
+    "self.names != model.names -> self.names == model.names",
+    "stretches * STEPS -> stretches / STEPS",
     "is_measured and is_whole -> is_measured or is_whole",
     # Nothing blows up that the key can hold.
     "self.settings['unsolved'] == 'abstain' -> self.settings['unsolved'] != 'abstain'",
@@ -256,6 +266,19 @@ PLACE = {"positions": [[0, 0, 1]], "velocities": [[0, 0, 1]]}
 MEASURED = {"drifts": [1], "energies": [1]}
 
 
+class Lone(NamedTuple):
+    """What is asked of a model of few atoms."""
+
+    size: int = 1
+    names: str = "ALA N"
+    piece: int = 125
+
+
+def taken(checkpoint: checkpoints.Checkpoint, model: Lone) -> Run | None:
+    kept = Kept.found(checkpoint)
+    return None if kept is None else kept.run_of(cast("Model", model), 3)
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -270,13 +293,43 @@ def test_a_checkpoint_that_is_none_of_this_run_is_not_gone_on_with(
     folder: Path, said: dict[str, Any]
 ) -> None:
     del folder
-    checkpoint, begins = checkpoints.Checkpoint(b"a"), range(0, 750, 125)
+    checkpoint, about = checkpoints.Checkpoint(b"a"), {"structure": "", "names": "ALA N"}
 
-    checkpoint.save(json.dumps({**PLACE, **MEASURED, "steps": 375}).encode())
-    assert Run.kept(checkpoint, 1, begins) is not None
-    assert Run.kept(checkpoint, 2, begins) is None
-    checkpoint.save(json.dumps(said).encode())
-    assert Run.kept(checkpoint, 1, begins) is None
+    checkpoint.save(json.dumps({**about, "run": {**PLACE, **MEASURED, "steps": 375}}).encode())
+    assert taken(checkpoint, Lone()) is not None
+    assert taken(checkpoint, Lone(size=2)) is None
+    assert taken(checkpoint, Lone(names="ALA CA")) is None
+    checkpoint.save(json.dumps({**about, "run": said}).encode())
+    assert taken(checkpoint, Lone()) is None
+
+
+def test_what_was_predicted_is_kept_with_the_run_that_was_begun(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No predictor says the same twice: of another structure nothing could be gone on with."""
+    asked: list[str] = []
+
+    class Predicted(OpenmmStability):
+        def structure_of(self, _: Candidate) -> str:
+            asked.append(pdb(turned(peptide("AAA", POLYPROLINE), len(asked))))
+            return asked[-1]
+
+    def killed(self: Model, run: Run, seed: int) -> Run:
+        if run.steps == 125:
+            raise KeyboardInterrupt
+        return further(self, run, seed)
+
+    verifier, further = Predicted(**SHORT), Model.further
+    monkeypatch.setattr(Model, "further", killed)
+    with pytest.raises(KeyboardInterrupt):
+        verifier.examine(Candidate("structure", "AAA"))
+    monkeypatch.setattr(Model, "further", further)
+    verdict = verifier.examine(Candidate("structure", "AAA"))
+
+    assert 1 == len(asked)
+    assert 0.5 == verdict.evidence["went on after picosecond"]
+    assert judged(asked[0]).score == verdict.score
+    assert [] == list(folder.iterdir())
 
 
 @pytest.mark.parametrize(("atoms", "steps"), [(33, 250), (900, 50), (2000, 10), (16_000, 1)])
