@@ -264,9 +264,13 @@ class StructurePrediction(SingleVerifier):
         self._refuse_undefined(chains, wanted)
         before, said = self.gpu_seconds, self.predictions(chains)
         with _of_the_tool():
-            values = self._values(list(said.values()), wanted)
-            if _COLLAPSED["crowd"].beyond(values["crowd"]):
-                windows = {**windows, **_COLLAPSED}
+            models = list(said.values())
+            if _COLLAPSED["crowd"].beyond(crowd(models[0].model)):
+                windows, wanted = (
+                    dict(_COLLAPSED),
+                    list(_COLLAPSED),
+                )  # It alone is held against it.
+            values = self._values(models, wanted)
         terms = sorted({_TERMS[name] for name in said if name in _TERMS})
         verdict = self._criteria.verdict(
             windows, values,
