@@ -35,7 +35,12 @@ from pydantic import ByteSize, Field
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.settings import load_settings
 from verifier_ladder.text import printable
-from verifier_ladder.tiers.hostprograms import HostProgram, read_programs, run_folder
+from verifier_ladder.tiers.simulation.hostprogram import (
+    HostProgram,
+    read_programs,
+    run,
+    run_folder,
+)
 from verifier_ladder.tiers.simulation.proteinmodel import (
     LARGEST,
     Floats,
@@ -62,7 +67,7 @@ class Program(HostProgram):
     """Whether sequences leave this host: to a server of alignments, or to a program elsewhere."""
     synthetic: bool = False
     """Whether it predicts nothing, and writes files for trials."""
-    setting = "VLADDER_PREDICTORS"
+    source = "the file that VLADDER_PREDICTORS names"
     gpu_memory: ByteSize | Literal["whole"] = "whole"
     gpu_seconds: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     """Of a GPU that a prediction is expected to take."""
@@ -129,7 +134,7 @@ def programs() -> dict[str, Program]:
     Raises:
         ConfigError: If the file that `VLADDER_PREDICTORS` names makes no sense.
     """
-    return read_programs(load_settings().predictors, Program, PROFILES)
+    return read_programs("VLADDER_PREDICTORS", load_settings().predictors, Program, PROFILES)
 
 
 def versions_of(names: Sequence[str]) -> dict[str, str]:
@@ -167,14 +172,14 @@ def predict(name: str, request: Request) -> Prediction:
     with run_folder() as folder:
         output = folder.place / "out"
         output.mkdir()
-        ended = found.run(profile.asked(request, folder.path, output), folder)
+        ended = run(found, profile.asked(request, folder.work, output), folder)
         try:
             said = profile.read(Output(output), request)
         except Exception as error:  # No file says anything of the protein by breaking a library.
             told = f"{error}"
             if not isinstance(error, ToolError):
                 told = f"what it left can't be read: {type(error).__name__} {printable(told, 120)}"
-            raise OutputError(f"{name} {found.told}: {told} ({ended})") from error
+            raise OutputError(f"{name} {found.told}: {told} ({ended.told})") from error
     return said._replace(gpu_seconds=ended.gpu_seconds)
 
 

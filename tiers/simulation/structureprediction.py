@@ -18,8 +18,8 @@ from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.sequence import protein_of
-from verifier_ladder.tiers.hostprograms import LONGEST
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
+from verifier_ladder.tiers.simulation.hostprogram import LONGEST
 from verifier_ladder.tiers.simulation.predictors import (
     PROFILES,
     SYNTHETIC,

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 from verifier_ladder.tiers.fast.protein import protein_of
-from verifier_ladder.tiers.hostprograms import LONGEST
+from verifier_ladder.tiers.simulation.hostprogram import LONGEST
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 FOLDER = EXAMPLES / "structured"

@@ -23,7 +23,7 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.testing.answerkey import AnswerKey
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.sequencegate import SequenceGate
-from verifier_ladder.tiers.hostprograms import LONGEST
+from verifier_ladder.tiers.simulation.hostprogram import LONGEST
 from verifier_ladder.tiers.simulation.predictors import (
     PROFILES,
     SYNTHETIC,

@@ -16,8 +16,14 @@ import pytest
 
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.services.waiting import tell_waits_to
-from verifier_ladder.tiers import hostprograms
-from verifier_ladder.tiers.hostprograms import Ended, HostProgram, read_programs, run_folder
+from verifier_ladder.tiers.simulation import hostprogram
+from verifier_ladder.tiers.simulation.hostprogram import (
+    Ended,
+    HostProgram,
+    read_programs,
+    run,
+    run_folder,
+)
 
 Until = Callable[[Callable[[], object]], None]
 APART = "env -i /usr/bin/setsid /bin/sh -c 'sleep 1000 & echo $! >>pids'"
@@ -28,7 +34,7 @@ EVERYTHING = f"echo $$ >pids; sleep 1000 & echo $! >>pids; {APART}; echo . >all;
 class Shell(HostProgram):
     """A program of one line."""
 
-    setting = "VLADDER_SHELLS"
+    source = "the file that VLADDER_SHELLS names"
 
 
 def shell(script: str, **more: Any) -> Shell:
@@ -37,7 +43,7 @@ def shell(script: str, **more: Any) -> Shell:
 
 def ended(script: str, *arguments: str, **more: Any) -> Ended:
     with run_folder() as folder:
-        return shell(script, **more).run(arguments, folder)
+        return run(shell(script, **more), arguments, folder)
 
 
 def is_over(pid: int) -> bool:
@@ -69,22 +75,25 @@ def asked(temporary: Path) -> Any:
 # ---- What it gets and leaves
 
 
-def test_it_works_in_its_folder_with_what_it_is_given(tmp_path: Path) -> None:
-    (tmp_path / "in").write_text("asked")
+def test_it_works_in_its_folder_with_what_it_is_asked() -> None:
     with run_folder() as folder:
-        said = shell('cat; echo "$1" "$X"; echo words >&2; exit 3').run(
-            ["one"], folder, stdin=tmp_path / "in", stdout=folder.path / "out",
-            environment={"X": "two"},
-        )  # fmt: skip
-        left = (folder.path / "out").read_text()
+        (folder.work / "in").write_text("asked ")
+        said = run(shell('cat in; echo "$1"; echo words >&2; exit 3'), ["one"], folder, "out")
 
-    assert "askedone two\n" == left
-    assert (3, "words") == (said.code, said.last_words)
-    assert "it ended with exit code 3; its last words: words" == str(said)
+        assert "asked one\nwords\n" == (folder.work / "out").read_text()
+    assert (3, "asked one words") == (said.code, " ".join(said.words.split()))
+
+
+def test_its_last_words_are_told() -> None:
+    told = ended("yes words | head -c 5000; echo last; exit 3").told
+
+    assert told.startswith("it ended with exit code 3; its last words: ")
+    assert told.endswith("last")
+    assert len(told) < 400
 
 
 def test_what_kills_it_is_told() -> None:
-    assert "it was killed by signal 9" == str(ended("kill -9 $$"))
+    assert "it was killed by signal 9" == ended("kill -9 $$").told
 
 
 def test_nothing_is_left_behind(temporary: Path) -> None:
@@ -96,8 +105,8 @@ def test_nothing_is_left_behind(temporary: Path) -> None:
 def test_it_sees_no_secret_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_API_KEY", "sesame")
     with run_folder() as folder:
-        shell("env >seen").run([], folder)
-        seen = (folder.path / "seen").read_text()
+        run(shell("env >seen"), [], folder)
+        seen = (folder.work / "seen").read_text()
 
     assert "sesame" not in seen
     assert f"PATH={os.environ['PATH']}" in seen
@@ -122,7 +131,7 @@ def test_it_may_end_its_group_and_only_that() -> None:
 def test_a_command_that_is_not_there_is_told() -> None:
     told = r"/nowhere/x can't be started: No such file .*file that VLADDER_SHELLS names"
     with run_folder() as folder, pytest.raises(ToolError, match=told):
-        Shell(command=["/nowhere/x"], version="1").run([], folder)
+        run(Shell(command=["/nowhere/x"], version="1"), [], folder)
 
 
 # ---- Bounds
@@ -131,8 +140,8 @@ def test_a_command_that_is_not_there_is_told() -> None:
 def test_what_takes_too_long_is_ended_with_all_that_it_started() -> None:
     with run_folder() as folder:
         with pytest.raises(ToolError, match="took more than 1 s; raise `seconds`"):
-            shell(EVERYTHING, seconds=1).run([], folder)
-        started = [int(pid) for pid in (folder.path / "pids").read_text().split()]
+            run(shell(EVERYTHING, seconds=1), [], folder)
+        started = [int(pid) for pid in (folder.work / "pids").read_text().split()]
 
     assert 3 == len(started)
     assert all(map(is_over, started))
@@ -140,24 +149,24 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started() -> None:
 
 def test_what_it_leaves_running_ends_with_it() -> None:
     with run_folder() as folder:
-        shell(f"{APART}; until [ -s pids ]; do :; done").run([], folder)
+        run(shell(f"{APART}; until [ -s pids ]; do :; done"), [], folder)
 
-        assert is_over(int((folder.path / "pids").read_text()))
+        assert is_over(int((folder.work / "pids").read_text()))
 
 
 def test_what_it_says_without_end_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hostprograms, "_LONGEST_LOG", 10_000)
-    monkeypatch.setattr(hostprograms, "_LOOK", 0.05)
+    monkeypatch.setattr(hostprogram, "_LONGEST_LOG", 10_000)
+    monkeypatch.setattr(hostprogram, "_LOOK", 0.05)
     waits = "while [ $(stat -L -c %s /proc/$$/fd/1) -gt 10000 ]; do :; done"
 
     said = ended(f"yes '' | head -c 50000; {waits}; echo short again", seconds=300)
 
-    assert "short again" == said.last_words
+    assert "short again" == said.words
 
 
 @pytest.mark.parametrize("where", ["endless", "$TMPDIR/endless", "../endless"])
 def test_what_writes_without_end_is_ended(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hostprograms, "_LOOK", 0.05)
+    monkeypatch.setattr(hostprogram, "_LOOK", 0.05)
 
     with pytest.raises(ToolError, match=r"wrote more than 0.001 GB .*raise `gigabytes`"):
         ended(f"yes >{where}", gigabytes=0.001, seconds=300)
@@ -188,7 +197,7 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
     orphan = get_context("fork").Process(target=_as_an_orphan, args=(left,))
     orphan.start()
     until(lambda: str(left) in Path(f"/proc/{orphan.pid}/environ").read_text())
-    lock = hostprograms._locked(theirs)
+    lock = hostprogram._locked(theirs)
     assert lock is not None
     try:
         with run_folder():
@@ -207,7 +216,7 @@ def _as_an_orphan(folder: Path) -> None:
 
 def test_a_guard_that_is_killed_is_a_failure_of_the_tool() -> None:
     with run_folder() as folder, pytest.raises(ToolError, match="its guard was killed"):
-        shell("echo $$ >pids; kill -9 $PPID; sleep 1000").run([], folder)
+        run(shell("echo $$ >pids; kill -9 $PPID; sleep 1000"), [], folder)
 
 
 # ---- GPUs
@@ -232,12 +241,12 @@ def test_two_that_take_a_whole_gpu_never_share_one(
         f"cd {tmp_path}; mkdir gpu$CUDA_VISIBLE_DEVICES || exit 9; touch begun$1;"
         "until [ -e go ]; do :; done; rmdir gpu$CUDA_VISIBLE_DEVICES"
     )
-    run = lambda n: said.append(ended(script, n, gpu_memory="whole"))  # noqa: E731
-    threads = [Thread(target=run, args=(n,)) for n in "12"]
+    begin = lambda n: said.append(ended(script, n, gpu_memory="whole"))  # noqa: E731
+    threads = [Thread(target=begin, args=(n,)) for n in "12"]
     for thread in threads:
         thread.start()
     until(lambda: (tmp_path / "begun1").exists() and (tmp_path / "begun2").exists())
-    third = Thread(target=run, args=("3",))
+    third = Thread(target=begin, args=("3",))
     waits.clear()
     third.start()
     until(lambda: waits == [True])
@@ -281,8 +290,8 @@ def test_programs_are_named_by_a_file(tmp_path: Path) -> None:
     path = tmp_path / "shells.toml"
     path.write_text("[one]\ncommand = ['./run', '../x', 'y']\nversion = '2'\n")
 
-    found = read_programs(path, Shell, ["one", "two"])
+    found = read_programs("VLADDER_SHELLS", path, Shell, ["one", "two"])
 
     assert [f"{tmp_path}/run", f"{tmp_path.parent}/x", "y"] == found["one"].command
     with pytest.raises(ConfigError, match=r"VLADDER_SHELLS=.*no profile 'one'; there are two"):
-        read_programs(path, Shell, ["two"])
+        read_programs("VLADDER_SHELLS", path, Shell, ["two"])

@@ -4,9 +4,9 @@ Which program is run is the host's matter alone: a TOML file that a setting name
 section for each. No row, ladder, task or candidate has a say in it.
 
     with run_folder() as folder:
-        (folder.path / "job.in").write_text("…")
-        ended = program.run(["job.in"], folder)      # A ToolError beyond seconds or gigabytes.
-        result = (folder.path / "job.out").read_bytes()
+        (folder.work / "job.in").write_text("…")
+        ended = run(program, ["job.in"], folder)     # A ToolError beyond seconds or gigabytes.
+        result = (folder.work / "job.out").read_bytes()
 
 **All that a program starts ends with it**, whatever sessions and environments that has: its parent
 is a guard (`programguard`), which stays the ancestor of it all. **A worker that is killed** leaves
@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from select import POLLIN, poll
@@ -43,11 +43,11 @@ from verifier_ladder.text import printable
 LONGEST = 12 * 3600.0
 """Seconds that a program may be given; a verifier has to wait longer before it counts as hung."""
 _PREFIX = "vladder-run-"
-_SCRATCH = "tmp"
+_WORK, _SCRATCH = "work", "tmp"
 _GUARD = str(Path(__file__).with_name("programguard.py"))
 _LARGEST_CONFIG = 2**20
-_LOG, _LONGEST_LOG = 2000, 2**24
-"""Bytes of a program's last words that are told, and of those that are kept at once."""
+_LONGEST_LOG, _TOLD = 2**24, 300
+"""Bytes of what a program says that are kept at once, and letters of its last words."""
 _LOOK = 1.0
 """Seconds between two looks at what it has written, at least."""
 _GIGABYTE, _MOST_ENTRIES = 10**9, 100_000
@@ -59,16 +59,16 @@ class Ended(NamedTuple):
 
     code: int
     """Its exit code, or minus the number of the signal that killed it."""
-    last_words: str
-    seconds: float
-    """By the clock, from its start."""
-    gpu_seconds: float
-    """The same if it had a GPU, or room on one."""
+    words: str
+    """The last that it said."""
+    gpu_seconds: float = 0.0
+    """By the clock, that it had a GPU, or room on one."""
 
-    def __str__(self) -> str:
-        """The same in words."""
+    @property
+    def told(self) -> str:
+        """How and its words, for a person."""
         how = "ended with exit code" if self.code >= 0 else "was killed by signal"
-        last = f"; its last words: {self.last_words}" if self.last_words else ""
+        last = f"; its last words: {self.words}" if self.words else ""
         return f"it {how} {abs(self.code)}{last}"
 
 
@@ -77,6 +77,8 @@ class HostProgram(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    source: ClassVar[str]
+    """The file, for a person."""
     command: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
     """The program and its arguments; those of a run follow. Parts that begin with `./` or `../`
     are seen from the file's folder."""
@@ -89,8 +91,6 @@ class HostProgram(BaseModel):
     gpu_memory: ByteSize | Literal["whole"] = ByteSize(0)
     """What it takes of a GPU, such as 20GiB, for which it waits. Who takes a `whole` one is run
     alone on this machine where none is known."""
-    setting: ClassVar[str]
-    """The variable that names the file."""
 
     @property
     def most_memory(self) -> int | None:
@@ -110,84 +110,78 @@ class HostProgram(BaseModel):
         ]
         return self.model_copy(update={"command": command})
 
-    def run(
-        self,
-        arguments: Sequence[str],
-        folder: RunFolder,
-        *,
-        stdin: Path | None = None,
-        stdout: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> Ended:
-        """Run it in a folder, once it has room on a GPU, and end it with all that it has started.
 
-        Args:
-            arguments: What follows its command.
-            folder: Where it works; its files count, and it may leave any there.
-            stdin: A file that it reads; nothing by default.
-            stdout: A file in the folder for what it writes to its standard output, which else is
-                heard with its standard error for its last words.
-            environment: Variables beside the harmless ones of this process and `TMPDIR`.
+def run(
+    program: HostProgram, arguments: Sequence[str], folder: RunFolder, output: str = ""
+) -> Ended:
+    """Run a program, once it has room on a GPU, and end it with all that it has started.
 
-        Raises:
-            ToolError: If it can't be started, no GPU here is large enough, it takes too long, or
-                writes too much.
-        """
-        with ExitStack() as opened:
-            log = opened.enter_context(TemporaryFile(buffering=0))
-            fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)  # No mode of a nameless file says so.
-            source = opened.enter_context((stdin or Path(os.devnull)).open("rb"))
-            sink = opened.enter_context(stdout.open("wb")) if stdout else log
-            room = opened.enter_context(room_for(self.command[0], self.most_memory))
-            device = {"CUDA_VISIBLE_DEVICES": room.device} if room and room.device else {}
-            variables = {**harmless(), **(environment or {}), **device}
-            began = monotonic()
-            with _Guarded(
-                [*self.command, *arguments], folder, room, stdin=source, stdout=sink, stderr=log,
-                env={**variables, "TMPDIR": str(folder.scratch)},
-            ) as guarded:  # fmt: skip
-                try:
-                    code = self._watch(guarded, log, folder, began)
-                except _NotStartedError as error:
-                    raise ToolError(
-                        f"{self.command[0]} can't be started: {error}; correct the command in "
-                        f"the file that {self.setting} names"
-                    ) from None
-            took = monotonic() - began
-            return Ended(code, printable(_tail(log), 300), took, took if device else 0.0)
+    Args:
+        program: Which.
+        arguments: What follows its command.
+        folder: Where it works; its files count, and it may leave any there.
+        output: The file in that folder which gets what it says; "" keeps the end of it only.
 
-    def _watch(self, guarded: _Guarded, log: IO[bytes], folder: RunFolder, began: float) -> int:
-        """Its exit code; its words are thrown away meanwhile if they become many.
-
-        Raises:
-            ToolError: If it takes too long, or writes too much.
-        """
-        pause = _LOOK
-        while (left := began + self.seconds - monotonic()) > 0:
-            if (code := guarded.wait(min(pause, left))) is not None:
-                return code
-            if _size(log) > _LONGEST_LOG:
-                log.truncate(0)  # It is appended to, so what follows begins anew.
-            looked = monotonic()
-            if _is_full(folder.place, self.gigabytes):
+    Raises:
+        ToolError: If it can't be started, no GPU here is large enough, it takes too long, or
+            writes too much.
+    """
+    with ExitStack() as opened:
+        log = opened.enter_context(_log(folder.work / output if output else None))
+        room = opened.enter_context(room_for(program.command[0], program.most_memory))
+        device = {"CUDA_VISIBLE_DEVICES": room.device} if room and room.device else {}
+        began = monotonic()
+        with _Guarded(
+            [*program.command, *arguments], folder, room,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            env={**harmless(), **device, "TMPDIR": str(folder.scratch)},
+        ) as guarded:  # fmt: skip
+            try:
+                code = _code(guarded, None if output else log, folder, program)
+            except _NotStartedError as error:
                 raise ToolError(
-                    f"{self.command[0]} wrote more than {self.gigabytes:g} GB or {_MOST_ENTRIES} "
-                    f"files; raise `gigabytes` in the file that {self.setting} names"
-                )
-            pause = max(_LOOK, 10 * (monotonic() - looked))
-        raise ToolError(
-            f"{self.command[0]} took more than {self.seconds:g} s; raise `seconds` in the file "
-            f"that {self.setting} names, or ask for less"
-        )
+                    f"{program.command[0]} can't be started: {error}; correct the command in "
+                    f"{program.source}"
+                ) from None
+        words = printable(_tail(log), _TOLD)
+        return Ended(code, words, monotonic() - began if device else 0.0)
+
+
+def _code(guarded: _Guarded, log: IO[bytes] | None, folder: RunFolder, limits: HostProgram) -> int:
+    """The exit code of a program, whose words are thrown away meanwhile if they become many.
+
+    Raises:
+        ToolError: If it takes too long, or writes too much.
+    """
+    end, pause = monotonic() + limits.seconds, _LOOK
+    while (left := end - monotonic()) > 0:
+        if (code := guarded.wait(min(pause, left))) is not None:
+            return code
+        if log is not None and _size(log) > _LONGEST_LOG:
+            log.truncate(0)  # It is appended to, so what follows begins anew.
+        looked = monotonic()
+        if _is_full(folder.place, limits.gigabytes):
+            raise ToolError(
+                f"{limits.command[0]} wrote more than {limits.gigabytes:g} GB or {_MOST_ENTRIES} "
+                f"files; raise `gigabytes` in {limits.source}"
+            )
+        pause = max(_LOOK, 10 * (monotonic() - looked))
+    raise ToolError(
+        f"{limits.command[0]} took more than {limits.seconds:g} s; raise `seconds` in "
+        f"{limits.source}, or ask about less"
+    )
 
 
 P = TypeVar("P", bound=HostProgram)
 
 
-def read_programs(path: Path | None, kind: type[P], known: Collection[str]) -> dict[str, P]:
+def read_programs(
+    variable: str, path: Path | None, kind: type[P], known: Collection[str]
+) -> dict[str, P]:
     """The programs that a file of this host names, by section; none if there is no file.
 
     Args:
+        variable: The setting that names the file, for errors.
         path: The file.
         kind: What a section holds.
         known: The sections that there may be.
@@ -202,16 +196,16 @@ def read_programs(path: Path | None, kind: type[P], known: Collection[str]) -> d
         given = tomllib.loads(data.decode())
         found = {name: kind.model_validate(each).seen_from(path) for name, each in given.items()}
     except OSError as error:
-        raise ConfigError(f"{kind.setting}={path}: {error.strerror}") from None
+        raise ConfigError(f"{variable}={path}: {error.strerror}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{kind.setting}={path}: {place}: {first['msg']}") from None
+        raise ConfigError(f"{variable}={path}: {place}: {first['msg']}") from None
     except ValueError as error:
-        raise ConfigError(f"{kind.setting}={path}: {error}") from None
+        raise ConfigError(f"{variable}={path}: {error}") from None
     if unknown := sorted(found.keys() - known):
         raise ConfigError(
-            f"{kind.setting}={path}: there is no profile {unknown[0]!r:.60}; there are "
+            f"{variable}={path}: there is no profile {unknown[0]!r:.60}; there are "
             f"{', '.join(known)}"
         )
     return found
@@ -229,9 +223,9 @@ class RunFolder(NamedTuple):
     """An open file: while it is locked, the folder is somebody's."""
 
     @property
-    def path(self) -> Path:
+    def work(self) -> Path:
         """Where programs begin: for files that they read."""
-        return self.place / "work"
+        return self.place / _WORK
 
     @property
     def scratch(self) -> Path:
@@ -249,7 +243,7 @@ def run_folder() -> Iterator[RunFolder]:
     _sweep()
     try:
         made = RunFolder(*_made())
-        made.path.mkdir()
+        made.work.mkdir()
         made.scratch.mkdir()
     except OSError as error:
         raise ToolError(f"no folder can be made for a program's run: {error}") from error
@@ -346,7 +340,7 @@ class _Guarded:
                 self._guard = subprocess.Popen(  # noqa: S603 - our own, and the host's command
                     [sys.executable, "-I", "-S", _GUARD, *map(str, told), str(folder.place),
                      *command],
-                    cwd=folder.path, start_new_session=True,
+                    cwd=folder.work, start_new_session=True,
                     pass_fds=[*told, *([room.fileno()] if room else [])], **how,
                 )  # fmt: skip
             except OSError as error:
@@ -402,10 +396,17 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
     )
 
 
+def _log(output: Path | None) -> IO[bytes]:
+    """A file that is only appended to, which no mode of a nameless one says."""
+    log = output.open("w+b", buffering=0) if output else TemporaryFile(buffering=0)
+    fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)
+    return log
+
+
 def _size(stream: IO[bytes]) -> int:
     return os.fstat(stream.fileno()).st_size
 
 
 def _tail(stream: IO[bytes]) -> str:
-    stream.seek(max(0, _size(stream) - _LOG))
-    return stream.read(_LOG).decode("utf-8", "replace").strip()
+    stream.seek(max(0, _size(stream) - 4 * _TOLD))
+    return stream.read(4 * _TOLD).decode("utf-8", "replace").strip()[-_TOLD:]
