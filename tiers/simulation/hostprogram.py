@@ -128,6 +128,7 @@ def run(
     """
     with ExitStack() as opened:
         log = opened.enter_context(_log(folder.work / output if output else None))
+        fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)  # No mode of a nameless file says so.
         room = opened.enter_context(room_for(program.command[0], program.most_memory))
         device = {"CUDA_VISIBLE_DEVICES": room.device} if room and room.device else {}
         began = monotonic()
@@ -397,10 +398,7 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _log(output: Path | None) -> IO[bytes]:
-    """A file that is only appended to, which no mode of a nameless one says."""
-    log = output.open("w+b", buffering=0) if output else TemporaryFile(buffering=0)
-    fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)
-    return log
+    return output.open("w+b", buffering=0) if output else TemporaryFile(buffering=0)
 
 
 def _size(stream: IO[bytes]) -> int:
