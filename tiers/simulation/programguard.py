@@ -128,4 +128,5 @@ def _prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    guard(*map(int, sys.argv[1:4]), sys.argv[4], sys.argv[5:])
+    _life, _tells, _lock = map(int, sys.argv[1:4])
+    guard(_life, _tells, _lock, sys.argv[4], sys.argv[5:])

@@ -316,7 +316,7 @@ class StructurePrediction(SingleVerifier):
             raise UnsolvedError(f"{size} residues are too many; {most} are predicted")
         with _of_the_tool():
             found = {name: self._program(name) for name in self.settings["predictors"]}
-            said = {}
+            said: dict[str, Prediction] = {}
             for name, each in found.items():
                 said[name] = predict(name, Request(chains, self.settings["seed"], each.sends))
                 self.gpu_seconds += said[name].gpu_seconds
