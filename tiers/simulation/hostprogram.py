@@ -290,12 +290,20 @@ def _sweep() -> None:
 
 
 def _end_marked(folder: Path) -> None:
-    """End processes that have a folder's place for temporary files in their environment."""
-    mark = f"TMPDIR={folder / _SCRATCH}\0".encode()
+    """End processes that work in a folder, or have its place for temporary files as their own."""
+    mark, root = f"TMPDIR={folder / _SCRATCH}\0".encode(), f"{folder}/"
     for name in metering.names("/proc"):
-        if name.isdecimal() and mark in metering.read(f"/proc/{name}/environ"):
+        if name.isdecimal() and (
+            mark in metering.read(f"/proc/{name}/environ") or _works_in(name, root)
+        ):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(int(name), SIGKILL)
+
+
+def _works_in(pid: str, root: str) -> bool:
+    with suppress(OSError):
+        return f"{Path(f'/proc/{pid}/cwd').readlink()}/".startswith(root)
+    return False
 
 
 def _is_full(place: Path, gigabytes: float) -> bool:
