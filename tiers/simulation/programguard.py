@@ -74,7 +74,7 @@ def _become(command: list[str], guard: int, tells: int) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)  # Python changes these.
         os.execvp(command[0], command)  # noqa: S606 - the command is the host's
     except OSError as error:
-        os.write(tells, b"E%d " % error.errno)
+        os.write(tells, b"E%d " % (error.errno or 0))
     finally:
         os._exit(127)
 

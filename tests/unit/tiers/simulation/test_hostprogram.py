@@ -188,15 +188,16 @@ def test_a_worker_that_is_killed_leaves_neither_processes_nor_files(
     until(lambda: all(map(is_over, started)) and not list(temporary.iterdir()))
 
 
+@pytest.mark.parametrize("how", ["in its folder", "with its TMPDIR"])
 def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
-    temporary: Path, until: Until
+    temporary: Path, until: Until, how: str
 ) -> None:
     left, theirs = temporary / "vladder-run-left", temporary / "vladder-run-theirs"
     for each in (left, theirs):
         (each / "work").mkdir(parents=True)
-    orphan = get_context("fork").Process(target=_as_an_orphan, args=(left,))
+    orphan = get_context("fork").Process(target=_as_an_orphan, args=(left, how))
     orphan.start()
-    until(lambda: str(left) in Path(f"/proc/{orphan.pid}/environ").read_text())
+    until(lambda: "sleep" in Path(f"/proc/{orphan.pid}/comm").read_text())
     lock = hostprogram._locked(theirs)
     assert lock is not None
     try:
@@ -210,8 +211,11 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
         os.close(lock)
 
 
-def _as_an_orphan(folder: Path) -> None:
-    os.execve("/bin/sleep", ["sleep", "1000"], {"TMPDIR": str(folder / "tmp")})  # noqa: S606
+def _as_an_orphan(folder: Path, how: str) -> None:
+    is_inside = how == "in its folder"
+    os.chdir(folder / "work" if is_inside else "/")
+    environment = {} if is_inside else {"TMPDIR": str(folder / "tmp")}
+    os.execve("/bin/sleep", ["sleep", "1000"], environment)  # noqa: S606
 
 
 def test_a_guard_that_is_killed_is_a_failure_of_the_tool() -> None:
