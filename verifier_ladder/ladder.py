@@ -152,6 +152,7 @@ class Ladder:
         self.observed = observed
         self._check_observed()
         self._check_groups()
+        self._check_units()
         self._check_rates(found)
 
     def _one_kind(self, verifiers: Sequence[Verifier]) -> str:
@@ -282,6 +283,22 @@ class Ladder:
                     f"{told}: take one that compares outside of what a candidate runs, or leave "
                     "the demand out"
                 )
+
+    def _check_units(self) -> None:
+        """Refuse an estimate of the target, or the target itself, in another unit than it has."""
+        wanted = self.target.unit
+        for rung in self.rungs:
+            for verifier in rung.primaries:
+                is_estimate = verifier.same_quantity or verifier.deviation is not None
+                if not (is_estimate or rung is self.rungs[-1]):
+                    continue
+                if wanted and verifier.unit and verifier.unit != wanted:
+                    what = "estimates" if is_estimate else "measures"
+                    raise ConfigError(
+                        f"verifier {verifier.name} {what} the target of ladder {self.name} in "
+                        f"{verifier.unit}, and the target is in {wanted}: give both one unit"
+                        + (", or leave out its same_quantity and deviation" * is_estimate)
+                    )
 
     def _check_groups(self) -> None:
         """Refuse groups where what is said of them would be compared with other groups."""

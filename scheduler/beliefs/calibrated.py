@@ -29,7 +29,8 @@ class CalibratedBelief:
     so a tier that is passed over is no surprise. Where a pattern has too few labels, or a tier
     in it has proved to mislead, a smaller pattern speaks. Before anything is learnt, a tier's own
     number is the first answer, with the deviation that it declares; where nothing is declared
-    and nothing learnt, the deviation is NaN: not known.
+    and nothing learnt, the deviation is NaN: not known. A number in another unit than the
+    target's is no answer where a cheaper tier or the prior has one.
 
     The top tier's answer is final. Larger numbers than 1e50 count as 1e50, and labels whose
     target is NaN are left out.
@@ -80,7 +81,7 @@ class CalibratedBelief:
             for verifier in rung.verifiers
             for _ in verifier.features
         ]
-        tiers = [Declaration.of(rung) for rung in ladder.rungs]
+        tiers = [Declaration.of(rung, ladder.target.unit) for rung in ladder.rungs]
         return cls(tiers, ladder.prior, owners, fit or usual)
 
     @property

@@ -72,7 +72,7 @@ class ChainedBelief:
     @classmethod
     def for_ladder(cls, ladder: Ladder) -> ChainedBelief:
         """Build the model of a ladder from what its verifiers declare."""
-        tiers = [Declaration.of(rung) for rung in ladder.rungs]
+        tiers = [Declaration.of(rung, ladder.target.unit) for rung in ladder.rungs]
         return cls(CalibratedBelief.for_ladder(ladder), tiers)
 
     def _start(self) -> None:
@@ -83,9 +83,14 @@ class ChainedBelief:
     def _stage(self, column: int) -> Calibrator:
         """What a tier says, given the tiers below it."""
         below = tuple(
-            replace(tier, is_same=tier.is_same and self._tiers[column].is_same, deviation=nan)
+            replace(
+                tier,
+                is_same=tier.is_same and self._tiers[column].is_same,
+                deviation=nan,
+                is_other=False,
+            )
             for tier in self._tiers[:column]
-        )  # A declared deviation is from the target, not from what another tier says.
+        )  # Deviation and unit are declared about the target, not about what another tier says.
         stage = Calibrator(Declared(below), self._fit)
         stage.forgetting = _FORGETTING
         return stage

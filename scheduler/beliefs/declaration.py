@@ -26,22 +26,30 @@ class Declaration:
     """Whether its score estimates the target itself, in the target's unit."""
     deviation: float = nan
     """Deviation of its score from the target; NaN if not declared."""
+    is_other: bool = False
+    """Whether its score has another unit than the target: its number is then no first answer."""
 
     @classmethod
-    def of(cls, rung: Rung) -> Declaration:
+    def of(cls, rung: Rung, unit: str) -> Declaration:
         """What a rung's scoring verifiers declare; a declared deviation is in target units.
 
         Several estimate the target itself if all of them do. The deviation of their mean is at
         most the mean of theirs, which is what holds: they may err alike.
+
+        Args:
+            rung: The tier.
+            unit: The target's unit. A verifier without a unit says nothing about its quantity.
         """
         if not rung.primaries:
             return cls()
         declared = [nan if v.deviation is None else float(v.deviation) for v in rung.primaries]
         deviation = mean_of(declared, [float(v.weight) for v in rung.primaries])
+        is_same = isfinite(deviation) or all(v.same_quantity for v in rung.primaries)
         return cls(
             "+".join(v.name for v in rung.primaries),
             "+".join(v.digest.hex() for v in rung.primaries),
-            isfinite(deviation) or all(v.same_quantity for v in rung.primaries), deviation,
+            is_same, deviation,
+            is_other=not is_same and any(v.unit and v.unit != unit for v in rung.primaries),
         )  # fmt: skip
 
 
@@ -55,16 +63,20 @@ class Declared:
 
     @property
     def speaker(self) -> int:
-        """Column of the tier whose number is the first answer; -1 if there is no tier.
+        """Column of the tier whose number is the first answer; -1 if that is the prior.
 
         It is the dearest, whatever the others declare: what they say is part of why it was asked.
+        A number in another unit than the target's is none, unless there is nothing else.
         """
-        return len(self.tiers) - 1
+        answers = [column for column, tier in enumerate(self.tiers) if not tier.is_other]
+        if answers:
+            return answers[-1]
+        return -1 if isfinite(self.prior[0]) else len(self.tiers) - 1
 
     @property
     def base(self) -> int:
         """The speaker's column, if it estimates the target itself; else -1."""
-        return self.speaker if self.tiers and self.tiers[-1].is_same else -1
+        return len(self.tiers) - 1 if self.tiers and self.tiers[-1].is_same else -1
 
     @property
     def is_foreign(self) -> bool:
@@ -74,7 +86,7 @@ class Declared:
     @property
     def deviation(self) -> float:
         """Deviation of the speaker's score from the target; NaN if not declared."""
-        return self.tiers[self.speaker].deviation if self.tiers else nan
+        return self.tiers[self.speaker].deviation if self.speaker >= 0 else nan
 
     @property
     def spread(self) -> float:

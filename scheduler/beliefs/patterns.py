@@ -115,8 +115,9 @@ class Patterns:
         chosen = columns_of(pattern)
         if not chosen:
             return Answers(scores[:, :0], np.full(len(scores), nan), features)
-        speaker = chosen[self._calibrators[pattern].declared.speaker]
-        return Answers(scores[:, chosen], own[:, speaker], features)
+        speaker = self._calibrators[pattern].declared.speaker
+        said = own[:, chosen[speaker]] if speaker >= 0 else np.full(len(scores), nan)
+        return Answers(scores[:, chosen], said, features)
 
     def _expected(self, column: int, deviation: Floats) -> Floats | float:
         """What a tier explains if its declared noise is added to the truth."""

@@ -139,7 +139,7 @@ class Criteria:
     @property
     def unit(self) -> str:
         """The unit of the score."""
-        return "" if self.score == SHARE else self.quantities[self.score].unit
+        return "share" if self.score == SHARE else self.quantities[self.score].unit
 
     def of(self, task: Mapping[str, Any] | None) -> dict[str, Window]:
         """The criteria for a task.

@@ -89,6 +89,17 @@ def test_a_weight_is_a_positive_number(weight: Any) -> None:
         made("a", weight=weight)
 
 
+@pytest.mark.parametrize(
+    "verifiers",
+    [[made("relax", unit="eV", same_quantity=True), made("assay", "world", unit="kcal/mol")],
+     [made("relax", unit="eV", deviation=0.1), made("assay", "world")],
+     [made("relax"), made("assay", "world", unit="eV")]],
+)  # fmt: skip
+def test_an_estimate_of_the_target_in_another_unit_is_refused(verifiers: Any) -> None:
+    with pytest.raises(ConfigError, match="in eV, and the target is in kcal/mol: give both one"):
+        Ladder("mine", verifiers, target=Target("energy", unit="kcal/mol"))
+
+
 def test_mixed_kinds_are_refused() -> None:
     with pytest.raises(ConfigError, match="crystal and molecule"):
         Ladder("mine", [made("a", kind="molecule"), made("b", "world", kind="crystal")])

@@ -38,6 +38,11 @@ def hint(name: str = "cheap", digest: str = "1") -> Declaration:
     return Declaration(name, digest)
 
 
+def other(name: str = "fold") -> Declaration:
+    """A tier that scores in another unit than the target's."""
+    return Declaration(name, "1", is_other=True)
+
+
 def seen(scores: Any, own: Any = None, features: Any = None) -> Seen:
     table = np.array(scores, dtype=float, ndmin=2)
     return Seen(
@@ -143,6 +148,27 @@ def test_before_any_answer_there_is_the_prior() -> None:
 
 def test_a_tier_that_declares_nothing_is_as_uncertain_as_the_prior() -> None:
     assert (1.0, 3.0) == predict(CalibratedBelief([hint(), TOP], (0.0, 3.0)), 1.0, nan)
+
+
+def test_a_number_in_another_unit_is_no_first_answer_where_a_prior_is_declared() -> None:
+    model = CalibratedBelief([other(), TOP], prior=(6.0, 1.0))
+
+    assert (6.0, 1.0) == predict(model, 0.5, nan, own=[0.1, nan])
+    teach(model, [0.5, 0.7], [8.0, 7.0])
+    assert (6.0, 1.0) == predict(model, 0.5, nan)
+    teach(model, [0.1, 0.9, 0.3, 0.6, 0.2, 0.4], [5.0, 9.0, 6.0, 7.5, 5.5, 6.5])
+    assert 5.0 < predict(model, 0.1, nan)[0] < predict(model, 0.9, nan)[0] < 9.0
+
+
+def test_a_cheaper_answer_in_the_unit_of_the_target_goes_before_a_dearer_one_in_another() -> None:
+    model = CalibratedBelief([estimate(2.0), other(), TOP], prior=(6.0, 1.0))
+
+    assert (4.0, 2.0) == predict(model, 4.0, 0.5, nan)
+    assert (6.0, 1.0) == predict(model, nan, 0.5, nan)
+
+
+def test_without_anything_else_a_number_in_another_unit_is_taken_as_it_is() -> None:
+    assert 0.5 == predict(CalibratedBelief([other(), TOP]), 0.5, nan)[0]
 
 
 def test_without_declarations_the_deviation_is_unknown_until_labels_show_a_spread() -> None:
@@ -536,6 +562,17 @@ def test_a_ladder_declares_what_its_primaries_declare() -> None:
     assert (1.0, 2.0) == predict(model, nan, nan, nan)
     assert (3.0, 0.5) == predict(model, nan, 3.0, nan)
     assert repr((3.0, nan)) == repr(predict(model, nan, 3.0, 3.0))
+
+
+@pytest.mark.parametrize(("unit", "first"), [("Å", 6.0), ("pKd", 3.0), ("", 3.0)])
+def test_a_tier_is_about_something_else_if_its_unit_says_so(unit: str, first: float) -> None:
+    binding = Target("affinity", unit="pKd")
+    ladder = Ladder(
+        "mine", [made("drift", "simulation", unit=unit), made("assay", "world", unit="pKd")],
+        target=binding, prior=(6.0, 1.0),
+    )  # fmt: skip
+
+    assert (first, 1.0) == predict(CalibratedBelief.for_ladder(ladder), 3.0, nan)
 
 
 def test_a_ladder_about_yes_and_no_believes_in_probabilities() -> None:
