@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +74,19 @@ class Crystal(NamedTuple):
     def numbers(self) -> list[int]:
         """Atomic numbers."""
         return [elements()[symbol] for symbol in self.symbols]
+
+    @property
+    def formula(self) -> str:
+        """What its atoms make together, in lowest terms and in the order of the alphabet.
+
+        Example:
+            >>> Crystal(("Pt", "Al", "Pt"), np.eye(3), np.zeros((3, 3))).formula
+            'AlPt2'
+        """
+        counts = Counter(self.symbols)
+        common = gcd(*counts.values())
+        parts = sorted(counts.items())
+        return "".join(f"{symbol}{n // common if n > common else ''}" for symbol, n in parts)
 
 
 @cache

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from itertools import product
-from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,19 +43,6 @@ class Ball(NamedTuple):
     colour: int
 
 
-def formula(symbols: Sequence[str]) -> str:
-    """What atoms make together, in the order of the alphabet.
-
-    Example:
-        >>> formula(["Pt", "Al", "Pt", "Al", "Pt", "Pt"])
-        'AlPt2'
-    """
-    counts = Counter(symbols)
-    common = reduce(gcd, counts.values(), 0)
-    parts = sorted(counts.items())
-    return "".join(f"{symbol}{n // common if n > common else ''}" for symbol, n in parts)
-
-
 def circle(ball: Ball) -> Markup:
     """An atom as a circle, with its symbol for whoever points at it."""
     return Markup(
@@ -94,7 +78,7 @@ def _drawn(text: str) -> Drawn | None:
     except (CandidateError, ToolError):
         return None
     atoms = len(crystal.symbols)
-    name = f"{formula(crystal.symbols)}, {atoms} in a cell, {crystal.volume / atoms:.1f} Å³ each"
+    name = f"{crystal.formula}, {atoms} in a cell, {crystal.volume / atoms:.1f} Å³ each"
     return Drawn(draw_crystal(crystal), name)
 
 
@@ -112,7 +96,7 @@ def draw_crystal(crystal: Crystal) -> Markup:
              kinds.index(crystal.symbols[n]))
         for i, (n, _) in sorted(enumerate(atoms), key=lambda each: float(points[each[0]][2]))
     ]  # fmt: skip
-    title = f"{formula(crystal.symbols)}, {len(crystal.symbols)} atoms in a cell"
+    title = f"{crystal.formula}, {len(crystal.symbols)} atoms in a cell"
     return Markup(
         '<svg class="crystal" viewBox="0 0 {} {}" role="img" aria-label="{}">'
         '<title>{}</title>{}{}</svg>'

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from verifier_ladder.budget import place_label
+from verifier_ladder.errors import CandidateError, ToolError
 from verifier_ladder.summary.amounts import (
     duration,
     latency_text,
@@ -35,6 +36,8 @@ _BAR = 10
 _WIDE = 100
 """Columns of a terminal that has room for bars in the table of costs."""
 _ALARMS = 2
+_SHORT, _DIGITS = 60, 16
+"""Characters of a text that is copied into a command, and digits of a key that stands for one."""
 _HINT = "dim"
 
 
@@ -295,12 +298,23 @@ def _candidates(summary: Summary, best: int, width: int) -> Table:
     for candidate in summary.best[:best]:
         known = number(candidate.known, candidate.known_uncertainty)
         table.add_row(
-            Text(printable(candidate.content, longest), style="bold"),
+            Text(_title(candidate, longest), style="bold"),
             Text(f"{known} ?", style="red") if candidate.doubt else known,
             *(Text(_score(candidate, tier), style=_style(tier)) for tier in shown),
             Text(number(candidate.reward), style=_HINT),
         )
     return table
+
+
+def _title(candidate: CandidateSummary, longest: int) -> str:
+    """What a candidate is called: a crystal by its formula, for all its files begin alike."""
+    if candidate.kind == "crystal":
+        from verifier_ladder.tiers.fast.crystal import crystal_of
+
+        with suppress(CandidateError, ToolError):
+            crystal = crystal_of(candidate.content)
+            return f"{crystal.formula}, {len(crystal.symbols)} atoms"
+    return printable(candidate.content, longest)
 
 
 def _explain_order(summary: Summary, console: Console) -> None:
@@ -407,7 +421,7 @@ def commands(summary: Summary) -> list[tuple[str, str]]:
     where, vladder = f"--ledger {_quoted(_nearby(ledger))}", _quoted(_program())
     made = [(f"{vladder} campaign show {_quoted(summary.campaign)} --json {where}", "all numbers")]
     if summary.best:
-        example = _quoted(printable(summary.best[0].content, 60))
+        example = _quoted(_findable(summary.best[0]))
         made.append((f"{vladder} ledger show {example} {where}", "why it got its reward"))
     else:
         made.append((f"{vladder} ledger ls {where}", "what was recorded"))
@@ -415,6 +429,13 @@ def commands(summary: Summary) -> list[tuple[str, str]]:
         return [*made, (f"{vladder} review next {where}", "answer an open case")]
     file = _quoted(f"{summary.campaign}.jsonl")
     return [*made, (f"{vladder} ledger export --out {file} {where}", "take everything with you")]
+
+
+def _findable(candidate: CandidateSummary) -> str:
+    """What the ledger finds a candidate by: its text, or its key if that can't be copied."""
+    text = candidate.content
+    is_plain = text[:1] not in {"", "-"} and text == printable(text, _SHORT)
+    return text if is_plain else candidate.key[:_DIGITS]
 
 
 def _program() -> str:

@@ -145,3 +145,11 @@ def test_digits_in_doubt_are_left_out() -> None:
     crystal = read(cif(SALT).replace("5.6400000000", "5.640(12)"), 200)
 
     assert 5.64**3 == pytest.approx(crystal.volume)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "name"),
+    [(["Cu"] * 4, "Cu"), (["O", "Si", "O"], "O2Si"), (["Na", "Cl"] * 4, "ClNa")],
+)
+def test_a_formula_is_in_lowest_terms(symbols: list[str], name: str) -> None:
+    assert name == Crystal(tuple(symbols), np.eye(3), np.zeros((len(symbols), 3))).formula

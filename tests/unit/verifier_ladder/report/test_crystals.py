@@ -5,18 +5,10 @@ import re
 import pytest
 from crystals import PROTOTYPES, poscar
 
-from verifier_ladder.report.crystals import draw_crystals, formula
+from verifier_ladder.report.crystals import draw_crystals
 from verifier_ladder.tiers.fast.crystal import CrystalCanonicaliser
 
 SALT = CrystalCanonicaliser().canonicalise(poscar(PROTOTYPES["NaCl"]))
-
-
-@pytest.mark.parametrize(
-    ("symbols", "name"),
-    [(["Cu"] * 4, "Cu"), (["O", "Si", "O"], "O2Si"), (["Na", "Cl"] * 4, "ClNa")],
-)
-def test_a_formula_is_in_lowest_terms(symbols: list[str], name: str) -> None:
-    assert name == formula(symbols)
 
 
 def test_a_crystal_has_its_cell_and_its_atoms_inside_the_picture() -> None:

@@ -1,8 +1,10 @@
 """The summary in a terminal, wide, narrow and without one."""
 
 import io
+from dataclasses import replace
 
 import pytest
+from crystals import PROTOTYPES, poscar
 from histories import DFT, ESTIMATE, GATE, MEASURED, XTB, History, Item, cost
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +117,18 @@ def test_three_commands_are_proposed_and_quoted_for_the_shell(history: History) 
 
     assert len(made) == 3
     assert "vladder campaign show solvation --json" in made[0][0]
+
+
+def test_a_crystal_is_called_by_its_formula_and_found_by_its_key(history: History) -> None:
+    summary = summarise(history.ledger, history.name)
+    salt = replace(summary.best[0], kind="crystal", content=poscar(PROTOTYPES["NaCl"]))
+    made, console = replace(summary, best=(salt,)), Console(file=io.StringIO(), width=100)
+
+    print_summary(made, console)
+
+    assert isinstance(console.file, io.StringIO)
+    assert "ClNa, 8 atoms" in console.file.getvalue()
+    assert f"vladder ledger show {salt.key[:16]} " in commands(made)[1][0]
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
