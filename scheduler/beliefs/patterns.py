@@ -116,8 +116,9 @@ class Patterns:
         if not chosen:
             return Answers(scores[:, :0], np.full(len(scores), nan), features)
         speaker = self._calibrators[pattern].declared.speaker
-        said = own[:, chosen[speaker]] if speaker >= 0 else np.full(len(scores), nan)
-        return Answers(scores[:, chosen], said, features)
+        if speaker < 0 or self._tiers[chosen[speaker]].is_other:
+            own = np.full_like(own, nan)  # A deviation in another unit is none of the target.
+        return Answers(scores[:, chosen], own[:, chosen[speaker]], features)
 
     def _expected(self, column: int, deviation: Floats) -> Floats | float:
         """What a tier explains if its declared noise is added to the truth."""

@@ -168,7 +168,10 @@ def test_a_cheaper_answer_in_the_unit_of_the_target_goes_before_a_dearer_one_in_
 
 
 def test_without_anything_else_a_number_in_another_unit_is_taken_as_it_is() -> None:
-    assert 0.5 == predict(CalibratedBelief([other(), TOP]), 0.5, nan)[0]
+    mean, deviation = predict(CalibratedBelief([other(), TOP]), 0.5, nan, own=[0.1, nan])
+
+    assert 0.5 == mean
+    assert isnan(deviation)
 
 
 def test_without_declarations_the_deviation_is_unknown_until_labels_show_a_spread() -> None:
