@@ -58,6 +58,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A user's process builds its commands once; to build them for each call takes longer than most.
 pytest.MonkeyPatch().setattr("typer.testing._get_command", cache(get_command))
 
+# Beside busy neighbours a worker that gives way to learners gets a hundredth of the machine, and
+# tests wait for hundreds of them. What becomes of niceness is tested where pools are.
+pytest.MonkeyPatch().setattr("verifier_ladder.scheduler.engines.dispatcher.NICENESS", 0)
+
 gc.disable()  # Collecting tests leaves no garbage, and nothing that is collected goes away.
 
 

@@ -77,7 +77,8 @@ _MOST_SAID = 1000
 """Canonicalisers of which a log says that they are not here; somebody may make up very many."""
 _ORDER = (Tier.FAST, Tier.WORLD, Tier.SIMULATION, Tier.HIGH_FIDELITY)
 """Cheapest first, so that a dear check never blocks a cheap one."""
-
+NICENESS = 10
+"""How far workers of leased checks give way to others, such as the learner."""
 
 HEARTBEAT = 5.0
 """Seconds between two renewals of leases; a lost attempt is charged up to the last."""
@@ -166,7 +167,7 @@ class Dispatcher(ABC):
     @cached_property
     def slow(self) -> WorkerPool:
         """Workers for leased checks; they give way to those a learner waits for."""
-        return WorkerPool(self.workers, memory=self._memory, nice=10, name="slow")
+        return WorkerPool(self.workers, memory=self._memory, nice=NICENESS, name="slow")
 
     def take_over(self) -> None:
         """Take up what dead processes of this machine were at.
