@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from verifier_ladder.arrays import ArrayLike, Floats
+from verifier_ladder.arrays import ArrayLike, Flags, Floats
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.reward import Estimation
 
@@ -134,3 +134,16 @@ def corrected(estimate: float | None, truth: float | None, factor: float) -> flo
         return truth
     reward = estimate + factor * (truth - estimate)
     return reward if isfinite(reward) else truth
+
+
+def is_biased(propensities: ArrayLike, factors: ArrayLike) -> Flags:
+    """Whether the mean of a corrected reward misses the truth where the belief does.
+
+    A draw keeps the share p·W of the belief's error out of the reward. The rest, 1 − p·W, stays.
+
+    Example:
+        >>> is_biased([0.1, 0.1, 0.0], [10.0, 8.8, 0.0]).tolist()
+        [False, True, True]
+    """
+    share = np.asarray(propensities, dtype=np.float64) * np.asarray(factors, dtype=np.float64)
+    return ~np.isclose(share, 1.0, rtol=0.0, atol=1e-9)

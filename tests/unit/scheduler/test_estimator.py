@@ -1,6 +1,6 @@
 """Estimators: what a drawn truth does to a reward."""
 
-from math import inf, isfinite, nan
+from math import inf, isclose, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.scheduler.estimator import Estimator, corrected
+from verifier_ladder.scheduler.estimator import Estimator, corrected, is_biased
 
 CHANCES = st.floats(1e-9, 1.0)
 NUMBERS = st.floats(-1e6, 1e6)
@@ -132,6 +132,13 @@ def test_no_numbers_make_a_reward_that_is_none(
 
     assert (reward is None) == (not isfinite(estimate) and not isfinite(truth))
     assert reward is None or isfinite(reward)
+
+
+@given(CHANCES, SIZES)
+def test_bias_is_told_from_what_the_ledger_holds(chance: float, samples: int) -> None:
+    assert not is_biased(chance, factor("unbiased", chance, samples))
+    assert bool(is_biased(chance, 1.0)) == (not isclose(chance, 1.0, abs_tol=1e-9))
+    assert is_biased(0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,7 @@ def test_it_reads_on_from_where_it_stopped() -> None:
     curves.refresh()
 
     assert [0, 1] == [step.step for step in curves.steps]
-    assert curves.alarmed("one") == [1]
-    assert curves.alarmed("other") == []
+    assert [("one", 1)] == [(each.last.run, each.last.step) for each in curves.alarms]
 
 
 @pytest.mark.parametrize("shadowed", [[], [1]])
