@@ -101,6 +101,12 @@ class Settings(BaseModel):
         description="TOML file that names the programs of this machine which predict structures "
         "of proteins, a section for each; there are none if unset.",
     )
+    device: Literal["cpu", "cuda"] = Field(
+        default="cpu",
+        description="What neural networks compute on that verifiers of this machine load: its "
+        "processor, or with cuda its first visible GPU. It is no part of what verdicts are filed "
+        "under.",
+    )
     gpu_memory: str = Field(
         default="",
         description="Memory of each GPU of this machine that services may take, such as "

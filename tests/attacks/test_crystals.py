@@ -66,6 +66,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "a label": {"calculator": {"name": "emt", "label": BAIT, "directory": "/tmp"}},  # noqa: S108
     "a configuration": {"calculator": {"name": "tblite", "xtb_config": {"file": BAIT}}},
     "a method's file": {"calculator": {"name": "tblite", "method": BAIT}},
+    "a network's file": {"calculator": {"name": "sevennet", "model": BAIT}},
+    "a network's download": {"calculator": {"name": "sevennet", "model": "7net-omni"}},
+    "a second network's file": {"calculator": {"name": "sevennet", "second": BAIT}},
+    "a device": {"calculator": {"name": "sevennet", "device": "cuda"}},
     "an optimiser": {"optimiser": "os.system"},
     "an optimiser's file": {"optimiser": BAIT},
     "a log": {"logfile": BAIT},

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 DEVELOPERS = {"test", "docs", "dev"}
 EXTRAS = ["", *(PROJECT["optional-dependencies"].keys() - DEVELOPERS)]
-WITH_TORCH = {"all", "ensemble", "gp", "learners"}
+WITH_TORCH = {"all", "ensemble", "gp", "learners", "sevennet"}
 """Extras that may pull in NVIDIA's runtimes, which have terms of their own."""
 NOT_INSTALLED = {"botorch", "exchange-calendars"}
 """What developers need not install: nobody looks at these licences."""
@@ -35,6 +35,8 @@ AS_EXPRESSION = {
     "Apache 2.0 License": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
+    # matscipy: the text of the licence, which begins so.
+    "GNU LESSER GENERAL PUBLIC LICENSE Version 2.1, February 1999": "LGPL-2.1-only",
     # biotraj: LGPLv2+. Of the later versions that it offers, 2.1 is one.
     "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.1-or-later",
     "ISC License (ISCL)": "ISC",
@@ -53,7 +55,8 @@ def declared(package: Distribution) -> str:
     if expression := found.get("license_expression"):
         return str(expression)
     kinds = [c.rpartition(" :: ")[2] for c in found.get("classifier", ()) if "License" in c]
-    said = [AS_EXPRESSION.get(kind, kind) for kind in kinds] or [str(found.get("license", ""))]
+    title = " ".join(str(found.get("license", "")).partition("Copyright")[0].split())
+    said = [AS_EXPRESSION.get(kind, kind) for kind in kinds] or [title]
     return " OR ".join(AS_EXPRESSION.get(text, text) for text in said)
 
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import ceil, prod
+from math import ceil, hypot, prod, sqrt
+from time import monotonic
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -21,9 +22,14 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.crystal import crystal_of
 from verifier_ladder.tiers.fast.crystalfile import Array, Crystal
 from verifier_ladder.tiers.fast.crystalgate import Bounds, as_atoms
-from verifier_ladder.tiers.simulation.calculators import Data, NotConvergedError, method
+from verifier_ladder.tiers.simulation.calculators import (
+    Data,
+    Method,
+    NotConvergedError,
+    method,
+)
 from verifier_ladder.tiers.single import SingleVerifier
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import Outcome, Verdict
 
 Result = TypeVar("Result")
 _BOUNDS = Bounds()
@@ -56,6 +62,9 @@ class AseVerifier(SingleVerifier):
     **What does not converge** is tried with the calculator's fallbacks, which the evidence names.
     If they fail too while a harmless crystal converges, the verifier abstains, having considered
     it; else its tool failed.
+
+    **A second calculator** of the same family, where one is asked for, goes the whole way by
+    itself with what the first accepted. How far both scores lie apart is part of the uncertainty.
     """
 
     tier = Tier.SIMULATION
@@ -94,17 +103,36 @@ class AseVerifier(SingleVerifier):
             calculator=self._method.model_dump(), window=allowed, max_force=max_force, **own
         )
         self.tools = self._method.tools()
+        self._second = self._asking(self._method.variant)
+        if self._second is not None:
+            self.timeout += self._second.timeout
+
+    def _asking(self, other: Method | None) -> AseVerifier | None:
+        """The same verifier with another calculator."""
+        if other is None:
+            return None
+        kind: Any = type(self)
+        made: AseVerifier = kind(**{**self.settings, "calculator": other.model_dump()})
+        return made
 
     def setup(self) -> None:
         """Load the calculator, on one thread: the other cores belong to other workers."""
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         self._method.calculator()
+        if self._second is not None:
+            self._second.setup()
 
     def expected_cost(self, candidate: Candidate) -> Cost:
-        """What it takes, by the number of atoms."""
+        """What it takes, of a GPU too where this host has one for it."""
+        took = round(self.expected_seconds(candidate), 4)
+        own = Cost(seconds=took, gpu_seconds=took if self._method.is_on_gpu else 0.0)
+        return own if self._second is None else own + self._second.expected_cost(candidate)
+
+    def expected_seconds(self, candidate: Candidate) -> float:
+        """How long it computes, by the number of atoms."""
         atoms = rough_size(candidate.content)
         read = _READ + _READ_ATOM * atoms
-        return Cost(seconds=round(read + self.evaluations() * self._method.seconds(atoms), 4))
+        return read + self.evaluations() * self._method.seconds(atoms)
 
     def evaluations(self) -> float:
         """How many energies it asks for."""
@@ -119,7 +147,31 @@ class AseVerifier(SingleVerifier):
         raise TypeError(f"{type(self).__name__} has no computed method for {len(atoms)} atoms")
 
     def examine(self, candidate: Candidate) -> Verdict:
-        """Check the bounds, and then compute."""
+        """Check the bounds, and then compute; where that was on a GPU, tell for how long."""
+        began = monotonic()
+        verdict = self._examined(candidate)
+        if self._second is not None and verdict.outcome is Outcome.ACCEPT:
+            verdict = self._compared(verdict, self._second.judge([candidate])[0])
+        if not self._method.is_on_gpu:
+            return verdict
+        return replace(verdict, cost=Cost(gpu_seconds=round(monotonic() - began, 6)))
+
+    def _compared(self, verdict: Verdict, other: Verdict) -> Verdict:
+        """The verdict with what a second calculator says, if only that it gives no score."""
+        if other.failed_at is not None:
+            return other
+        second: dict[str, Any] = {"calculator": other.evidence.get("calculator")}
+        uncertainty = None
+        if verdict.score is not None and other.score is not None:
+            second["score"] = other.score
+            apart = abs(verdict.score - other.score) / sqrt(2)  # The deviation of two numbers.
+            uncertainty = round(hypot(apart, verdict.uncertainty or 0.0), 6)
+        else:
+            second["reason"] = other.reason
+        evidence = {**verdict.evidence, "second": second}
+        return replace(verdict, uncertainty=uncertainty, evidence=evidence)
+
+    def _examined(self, candidate: Candidate) -> Verdict:
         crystal = crystal_of(candidate.content)
         flaw = _BOUNDS.flaw(crystal)
         if flaw is not None:
@@ -160,6 +212,11 @@ class AseVerifier(SingleVerifier):
                 failures.append(NotConvergedError(told))
             except PropertyNotImplementedError as error:
                 raise ToolError(f"the calculator does not give what is asked: {error}") from error
+            except RuntimeError as error:
+                if not self._method.is_on_gpu:
+                    raise
+                # Its memory is shared with others. No candidate is blamed for what they take.
+                raise ToolError(f"the GPU failed: {printable(error)}") from error
         raise failures[0]
 
     @property
@@ -224,6 +281,8 @@ class AseVerifier(SingleVerifier):
 
     def evidence(self, **found: Any) -> dict[str, Any]:
         """What stands beside a score."""
+        if self._method.is_on_gpu:
+            found["computed on"] = "a GPU"
         return {"calculator": self.settings["calculator"], **found}
 
 

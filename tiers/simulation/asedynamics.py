@@ -114,8 +114,8 @@ class AseDynamics(AseVerifier):
         """Choose the calculator and the run.
 
         Args:
-            calculator: `emt`, `tblite`, or the name of an entry point; a table with `name` for
-                settings of its own.
+            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
+                `name` for settings of its own.
             window: Least and most energy, eV an atom; the calculator's own by default.
             max_force: Largest force on an atom of what is proposed, eV/Å.
             temperature: Kelvin.
@@ -142,7 +142,7 @@ class AseDynamics(AseVerifier):
         self.replicates, self.most_atoms = replicates, max_atoms
         super().__init__(calculator, window, max_force, **given)
         longest = self._run_length(self._timestep(["H"])) * self._method.step_seconds(max_atoms)
-        self.timeout = max(self.timeout, _PATIENCE * longest)
+        self.timeout += _PATIENCE * longest
 
     @property
     def least_width(self) -> float:
@@ -150,14 +150,14 @@ class AseDynamics(AseVerifier):
         width: float = self.settings["width"]
         return max(width, self._method.least_width)
 
-    def expected_cost(self, candidate: Candidate) -> Cost:
+    def expected_seconds(self, candidate: Candidate) -> float:
         """Energies of the repeated cell, one a step."""
         lattice, size = rough_lattice(candidate.content), rough_size(candidate.content)
         atoms = size * prod(repeats(lattice, self.least_width))
         if atoms > self.most_atoms:  # Declined, or no crystal.
-            return Cost(seconds=0.01)
+            return 0.01
         steps = self._run_length(self._timestep(rough_symbols(candidate.content)))
-        return Cost(seconds=round(steps * self._method.step_seconds(atoms), 2))
+        return steps * self._method.step_seconds(atoms)
 
     def _timestep(self, symbols: Sequence[str]) -> float:
         """Femtoseconds."""

@@ -40,8 +40,8 @@ class AseEnergy(AseVerifier):
         """Choose the calculator.
 
         Args:
-            calculator: `emt`, `tblite`, or the name of an entry point; a table with `name` for
-                settings of its own.
+            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
+                `name` for settings of its own.
             window: Least and most energy, eV an atom; the calculator's own by default.
             max_force: Largest force on an atom, eV/Å.
 

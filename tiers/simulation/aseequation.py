@@ -65,8 +65,8 @@ class AseEquationOfState(AseVerifier):
         """Choose the calculator and the volumes.
 
         Args:
-            calculator: `emt`, `tblite`, or the name of an entry point; a table with `name` for
-                settings of its own.
+            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
+                `name` for settings of its own.
             window: Least and most energy, eV an atom; the calculator's own by default.
             max_force: Largest force on an atom of what is proposed, eV/Å.
             span: How far volumes go, either way, as a part of the proposed one.

@@ -84,8 +84,8 @@ class AseRelax(AseVerifier):
         """Choose the calculator, and when the crystal is at rest.
 
         Args:
-            calculator: `emt`, `tblite`, or the name of an entry point; a table with `name` for
-                settings of its own.
+            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
+                `name` for settings of its own.
             window: Least and most energy, eV an atom; the calculator's own by default.
             max_force: Largest force on an atom of what is proposed, eV/Å.
             fmax: Largest force at rest, eV/Å, and strain's share of it.

@@ -8,14 +8,20 @@ a checkpoint.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Any, ClassVar, Literal
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from verifier_ladder.errors import ConfigError, PluginError, ToolError
+from verifier_ladder.settings import load_settings
+from verifier_ladder.tiers.fast.crystal import crystal_of
 from verifier_ladder.tiers.fast.crystalfile import elements, missing
+from verifier_ladder.tiers.fast.crystalgate import as_atoms
 from verifier_ladder.tiers.simulation.xtb import ATTEMPTS
 from verifier_ladder.tiers.versions import versions
 
@@ -26,6 +32,17 @@ _METALS = ("Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au")
 _RADON = 86
 _GUESSES = ("sad", "eeq")
 """Starting charges by number, as tblite's calculator for ASE calls them."""
+_PLUTONIUM = 94
+_UNTAUGHT = ("Po", "At", "Rn", "Fr", "Ra")
+"""Lighter elements of which the networks of SevenNet have seen no crystal."""
+Network = Literal["7net-0", "7net-0_22may2024", "7net-l3i5"]
+_WEIGHTS: Mapping[str, str] = {
+    "7net-0": "SevenNet_0__11Jul2024/checkpoint_sevennet_0.pth",
+    "7net-0_22may2024": "SevenNet_0__22May2024/checkpoint_sevennet_0.pth",
+    "7net-l3i5": "SevenNet_l3i5/checkpoint_l3i5.pth",
+}
+"""Where a network lies in SevenNet's package. Asked by name, the package looks for a file of that
+name where the process stands first, and unpickles it; or downloads what it does not have."""
 
 
 class NotConvergedError(Exception):
@@ -62,6 +79,16 @@ class Method(BaseModel):
     def step_seconds(self, atoms: int) -> float:
         """What one more takes, of atoms that have moved a little since."""
         return self.seconds(atoms)
+
+    @property
+    def variant(self) -> Method | None:
+        """Another of its family, whose answers are compared with its own; None without."""
+        return None
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether this host has it compute on a GPU."""
+        return False
 
     def tools(self) -> dict[str, str]:
         """Versions of its packages."""
@@ -165,9 +192,91 @@ class Tblite(Method):
         return 0.02 + 2e-5 * atoms**2 + 1e-6 * atoms**3
 
 
-TABLE: Mapping[str, type[Method]] = {"emt": Emt, "tblite": Tblite}
+class SevenNet(Method):
+    """SevenNet: neural networks that were taught energies of inorganic crystals by PBE.
+
+    All of them learned from the same (MPtrj), so that their energies are counted from one zero.
+    They compute in single precision. Where, on the processor or on a GPU, is the host's matter
+    (`VLADDER_DEVICE`) and no part of a check's key.
+    """
+
+    name: Literal["sevennet"] = "sevennet"
+    model: Network = "7net-0"
+    second: Network | None = None
+    """Another that is asked too: how far both lie apart is the uncertainty."""
+    # Not torch: its builds for CPU and CUDA have other versions, and answer for each other.
+    packages: ClassVar[Sequence[str]] = ("ase", "sevenn")
+    window: ClassVar[tuple[float, float]] = (-20.0, 5.0)
+    control: ClassVar[str] = (
+        "silicon\n1.0\n0.0 2.73159 2.73159\n2.73159 0.0 2.73159\n2.73159 2.73159 0.0\n"
+        "Si\n2\nDirect\n0.0 0.0 0.0\n0.25 0.25 0.25\n"
+    )
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        if self.second == self.model:
+            raise ValueError(f"second is {self.model} too: give another, or none")
+        return self
+
+    @property
+    def variant(self) -> SevenNet | None:
+        """The second network, alone."""
+        return None if self.second is None else SevenNet(model=self.second)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """As the host's settings say."""
+        return load_settings().device == "cuda"
+
+    def knows(self, symbol: str) -> bool:
+        """Whether the networks have seen crystals of it."""
+        return elements()[symbol] <= _PLUTONIUM and symbol not in _UNTAUGHT
+
+    def calculator(self, attempt: str = "") -> Any:
+        """SevenNet's own, loaded once in a process, without what it computed last."""
+        del attempt
+        found = _sevennet(self.model, load_settings().device)
+        found.reset()
+        return found
+
+    def seconds(self, atoms: int) -> float:
+        """One core sends what a GPU computes; alone it takes a time for each atom."""
+        return 0.05 if self.is_on_gpu else 0.01 + 4e-3 * atoms
+
+
+@cache
+def _sevennet(model: Network, device: str) -> Any:
+    """Load a network, and have it compute twice: what is compiled then, no candidate pays for.
+
+    Raises:
+        ToolError: If SevenNet is not installed, or there is no such device.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Of what it might be compiled with, and PyTorch's own.
+        try:
+            import sevenn
+            import torch
+            from sevenn.calculator import SevenNetCalculator
+        except ImportError as error:
+            raise missing("SevenNet", "sevennet", error) from error
+        if device == "cuda" and not torch.cuda.is_available():
+            raise ToolError(
+                "VLADDER_DEVICE is cuda, and PyTorch finds no GPU here: install a build of "
+                "PyTorch for CUDA, or unset VLADDER_DEVICE"
+            )
+        place = Path(sevenn.__file__).parent / "pretrained_potentials" / _WEIGHTS[model]
+        if not place.is_file():
+            raise ToolError(f"the installed SevenNet has no {model}; pip install 'sevenn>=0.13'")
+        found = SevenNetCalculator(str(place), device=device)
+        silicon = as_atoms(crystal_of(SevenNet.control))
+        for _ in range(2):
+            found.calculate(silicon)
+    return found
+
+
+TABLE: Mapping[str, type[Method]] = {"emt": Emt, "tblite": Tblite, "sevennet": SevenNet}
 """The calculators that come along, by name."""
-Data = Annotated[Emt | Tblite, Field(discriminator="name")]
+Data = Annotated[Emt | Tblite | SevenNet, Field(discriminator="name")]
 """Those that a campaign's row may choose: all of the table, for their settings are data."""
 
 

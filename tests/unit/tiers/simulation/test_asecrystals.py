@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
+from inspect import getsourcelines
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.recorded import Recorded
 from verifier_ladder.registry import Registry
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.mutants import mutations
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.crystal import CrystalCanonicaliser
 from verifier_ladder.tiers.fast.crystalfile import read
@@ -37,7 +39,7 @@ from verifier_ladder.tiers.simulation.asedynamics import AseDynamics
 from verifier_ladder.tiers.simulation.aseenergy import AseEnergy
 from verifier_ladder.tiers.simulation.aseequation import AseEquationOfState
 from verifier_ladder.tiers.simulation.aserelax import AseRelax
-from verifier_ladder.tiers.simulation.calculators import Emt, NotConvergedError, method
+from verifier_ladder.tiers.simulation.calculators import Emt, NotConvergedError, SevenNet, method
 from verifier_ladder.tiers.simulation.xtb import ATTEMPTS
 from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
@@ -60,7 +62,33 @@ FROZEN = {
 SHARED = tuple(
     f"verifier_ladder.tiers.simulation.{name}" for name in ("asecrystal", "calculators")
 )
+
+
+def edits_of(*parts: Any) -> Iterator[str]:
+    """All edits of parts of the shared modules, which are other calculators'."""
+    for part in parts:
+        lines, first = getsourcelines(part)
+        for each in mutations(part.__module__):
+            if first <= each.line < first + len(lines):
+                yield each.edit
+
+
 UNSEEN = (
+    # Other calculators, which other tests read.
+    *edits_of(SevenNet, calculators._sevennet.__wrapped__, AseVerifier._compared),
+    "own + self._second.expected_cost(candidate) -> own - self._second.expected_cost(candidate)",
+    "took if self._method.is_on_gpu else 0.0 -> took if not self._method.is_on_gpu else 0.0",
+    (
+        "if not self._method.is_on_gpu: return verdict -> "
+        "if not not self._method.is_on_gpu: return verdict"
+    ),
+    "monotonic() - began -> monotonic() + began",
+    "if not self._method.is_on_gpu: raise -> if not not self._method.is_on_gpu: raise",
+    "if not self._method.is_on_gpu: raise -> if not self._method.is_on_gpu: pass",
+    (
+        "if self._method.is_on_gpu: found['computed on'] = 'a GPU' -> "
+        "if not self._method.is_on_gpu: found['computed on'] = 'a GPU'"
+    ),
     # Costs, which tests read.
     "_READ + _READ_ATOM * atoms -> _READ - _READ_ATOM * atoms",
     "_READ_ATOM * atoms -> _READ_ATOM / atoms",
