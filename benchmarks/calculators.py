@@ -84,7 +84,8 @@ def rest(atoms: Any, calculator: Any) -> None:
     from ase.optimize import BFGS
 
     atoms.calc = calculator
-    BFGS(FrechetCellFilter(atoms), logfile=None).run(fmax=0.01, steps=300)
+    target: Any = FrechetCellFilter(atoms)
+    BFGS(target, logfile=None).run(fmax=0.01, steps=300)
 
 
 def bare(calculator: str) -> None:

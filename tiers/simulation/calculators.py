@@ -43,7 +43,6 @@ _WEIGHTS: Mapping[str, str] = {
 }
 """Where a network lies in SevenNet's package. Asked by name, the package looks for a file of that
 name where the process stands first, and unpickles it; or downloads what it does not have."""
-
 _SLOW = 2.2
 """Times as long as the others `7net-l3i5` takes."""
 
