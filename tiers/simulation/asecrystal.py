@@ -32,6 +32,10 @@ from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.verdict import Outcome, Verdict
 
 Result = TypeVar("Result")
+Pairs = frozenset[tuple[int, ...]]
+"""Two atoms, and the cell in which the second one stands."""
+BONDED = 1.2
+"""Times the sum of covalent radii: closer atoms are bonded."""
 _BOUNDS = Bounds()
 """What is computed of keeps these, whichever gate stands before."""
 _LARGEST = 1e6
@@ -182,7 +186,11 @@ class AseVerifier(SingleVerifier):
         try:
             verdict, attempt = self.converged(crystal, self.computed)
         except NotConvergedError as error:
-            if self._converges():
+            if self.control is None:
+                raise ToolError(
+                    f"{error}; no crystal is known that {self._method.name} converges in"
+                ) from error
+            if self._converges(self.control):
                 return Verdict.abstain(f"{error}; a harmless crystal converges")
             raise ToolError(f"{error}; neither does a harmless crystal") from error
         return _told(verdict, attempt)
@@ -234,12 +242,10 @@ class AseVerifier(SingleVerifier):
             f"{self.most_atoms} are computed"
         )
 
-    def _converges(self) -> bool:
+    def _converges(self, control: Candidate) -> bool:
         """Whether the calculation of a harmless crystal comes to an end."""
-        if self.control is None:
-            return False
         try:
-            self.converged(crystal_of(self.control.content), self.computed)
+            self.converged(crystal_of(control.content), self.computed)
         except NotConvergedError:
             return False
         except CandidateError:  # It came to an end, and the setting refuses what it gave.
@@ -295,6 +301,18 @@ def finite(answer: Any) -> Any:
     if not np.all(np.isfinite(answer)):
         raise NotConvergedError("the energy did not converge: it is no finite number")
     return answer
+
+
+def within(atoms: Any, ratio: float) -> Pairs:
+    """Pairs of atoms that are closer than so many times the sum of their covalent radii."""
+    from ase.data import covalent_radii
+    from ase.neighborlist import neighbor_list
+
+    radii: Array = ratio * covalent_radii[atoms.numbers]
+    first, second, cells = neighbor_list("ijS", atoms, list(radii))
+    return frozenset(
+        (int(i), int(j), *map(int, cell)) for i, j, cell in zip(first, second, cells, strict=True)
+    )
 
 
 def _told(verdict: Verdict, attempt: str) -> Verdict:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import ceil, prod, sqrt
+from math import ceil, pi, prod, sqrt
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,12 +18,15 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.crystalfile import Array
 from verifier_ladder.tiers.simulation.asecrystal import (
+    BONDED,
     AseSettings,
     AseVerifier,
+    finite,
     repeats,
     rough_lattice,
     rough_size,
     rough_symbols,
+    within,
 )
 from verifier_ladder.tiers.simulation.calculators import NotConvergedError
 from verifier_ladder.tiers.simulation.longrun import reach
@@ -38,11 +42,18 @@ _FRICTION = 0.02
 _HYDROGEN = 0.5
 """fs. Hydrogen swings a tenth as long as a metal."""
 _EVERY = 5
-"""Steps from one look at the places to the next: neighbours are much alike."""
+"""Steps from one look at the places to the next, at least: neighbours are much alike."""
+_KEPT = 1_000_000
+"""Places of atoms that are kept, 24 MB. In longer runs and larger cells looks are rarer."""
 _LEFT = 0.25
 """Of the distance to the next atom: whose mean place has moved so far has left its place."""
 _HOT = 0.25
-"""Of the temperature. Where it is missed by more, the steps are too long for the forces."""
+"""Of the temperature. Where it is missed by more, the motion is not that of this temperature."""
+_TURN = 1.0
+"""Radians of the fastest vibration that a step may take. From 2 on each swing is wider than the
+one before, whatever the crystal is."""
+_NUDGES, _NUDGE = 12, 0.01
+"""How often, and by how many Å, atoms are moved to find that vibration."""
 _PATIENCE = 20.0
 """Times the expected cost, after which a run hangs."""
 
@@ -72,9 +83,12 @@ class AseDynamics(AseVerifier):
     A short run shows what falls apart at once, not what lasts.
 
     Atoms move as classical mechanics says, so below the Debye temperature they swing less than
-    real ones. A compressed crystal swings less than one at rest: put `ase-relax` before it. In a
-    crystal of molecules the next atom is a bonded one, and whole molecules swing by more than
-    such a part of a bond: the verifier rejects sound ones, and is not for them.
+    real ones. A compressed crystal swings less than one at rest: put `ase-relax` before it.
+
+    In a crystal of molecules the next atom is a bonded one, and whole molecules swing by more than
+    such a part of a bond. So where bonds form groups that end, the verifier abstains. It fails
+    where its steps are too long for the fastest vibration of the crystal as it is proposed: they
+    would throw any crystal apart.
 
     The uncertainty is that of the mean over the run, and says nothing of the calculator.
     Replicates differ by their seed, which follows from the check; without them it is always the
@@ -89,7 +103,7 @@ class AseDynamics(AseVerifier):
     """
 
     name = "ase-dynamics"
-    version = "1"
+    version = "2"
     unit = "Å"
     cost = Cost(seconds=10.0)
     batch_size = 1
@@ -151,12 +165,12 @@ class AseDynamics(AseVerifier):
         return max(width, self._method.least_width)
 
     def expected_seconds(self, candidate: Candidate) -> float:
-        """Energies of the repeated cell, one a step."""
+        """Energies of the repeated cell, one a step, and those that judge the timestep."""
         lattice, size = rough_lattice(candidate.content), rough_size(candidate.content)
         atoms = size * prod(repeats(lattice, self.least_width))
         if atoms > self.most_atoms:  # Declined, or no crystal.
             return 0.01
-        steps = self._run_length(self._timestep(rough_symbols(candidate.content)))
+        steps = _NUDGES + self._run_length(self._timestep(rough_symbols(candidate.content)))
         return steps * self._method.step_seconds(atoms)
 
     def _timestep(self, symbols: Sequence[str]) -> float:
@@ -173,8 +187,14 @@ class AseDynamics(AseVerifier):
         """Let the atoms move, and look how far they do."""
         if len(atoms) == 1:
             return Verdict.abstain("one atom alone does not move: give a larger width")
-        before = self.energy(atoms)
+        self.energy(atoms)
         self.forces(atoms)
+        if molecules := _molecules(atoms):
+            return Verdict.abstain(
+                f"it holds molecules (the largest has {max(molecules)} atoms), which swing as a "
+                "whole: how far, as a part of the distance to the next atom, says nothing of them"
+            )
+        self._check_timestep(atoms)
         start, near = atoms.get_positions(), _nearest(atoms)
         # What a lone check draws would be another number each time.
         seed = random.getrandbits(32) if self.replicates > 1 else 1
@@ -184,23 +204,22 @@ class AseDynamics(AseVerifier):
         squares = np.mean(np.sum((places - mean) ** 2, axis=2), axis=1)
         motion = sqrt(float(squares.mean()))
         ratio = motion / float(near.mean())
-        has_left = moved > _LEFT or ratio > self.settings["lindemann"]
-        # What falls together is hot of the energy it loses; steps too long bring energy in.
-        if not (has_left and float(energies.mean()) < before):
-            self._check_warmth(warmth, len(atoms))
-        if has_left:
+        if moved > _LEFT or ratio > self.settings["lindemann"]:
             raise CandidateError(
                 f"the crystal does not hold at {self.settings['temperature']:g} K: atoms swing by "
                 f"{ratio:.0%} of the distance to the next one, and one has moved by {moved:.0%}",
                 feedback="Propose a crystal at rest, whose atoms stay where they are when warm.",
             )
+        # What falls together is hot of the energy that it loses; what has stayed is not.
+        self._check_warmth(warmth, len(atoms))
         return Verdict.accept(
             round(motion, 5),
             uncertainty=round(reach(squares) / 2 / (2 * motion), 5),
             unit=self.unit,
             scores={"lindemann": round(ratio, 5), "energy": round(float(energies.mean()), 6)},
             evidence=self.evidence(**{
-                "atoms": len(atoms), "seed": seed, "temperature, K": round(warmth, 1),
+                "atoms": len(atoms), "seed": seed, "looks": len(places),
+                "temperature, K": round(warmth, 1),
                 "largest move of a mean place": round(moved, 4),
             }),
         )  # fmt: skip
@@ -213,14 +232,29 @@ class AseDynamics(AseVerifier):
             NotConvergedError: If an energy is no finite number.
         """
         steps, first = self._begun(atoms, seed)
+        last = self._run_length(self._timestep(atoms.get_chemical_symbols()))
+        every = max(_EVERY, ceil((last - first + 1) * len(atoms) / _KEPT))
         places, energies, warmth = [], [], []
         for step, _ in enumerate(steps):
             energy = self.energy(atoms)
-            if step >= first and step % _EVERY == 0:
+            if step >= first and step % every == 0:
                 places.append(atoms.get_positions())
                 energies.append(energy)
                 warmth.append(atoms.get_temperature())
         return np.array(places), np.array(energies), float(np.mean(warmth))
+
+    def _check_timestep(self, atoms: Any) -> None:
+        """See that the steps are short beside the fastest vibration.
+
+        Raises:
+            NotConvergedError: If they are not.
+        """
+        length, fastest = self._timestep(atoms.get_chemical_symbols()), _fastest(atoms)
+        if length * fastest > _TURN:
+            raise NotConvergedError(
+                f"steps of {length:g} fs are too long for its fastest vibration, of "
+                f"{2 * pi / fastest:.2g} fs: give a timestep of {_TURN / fastest:.2g} fs"
+            )
 
     def _check_warmth(self, found: float, atoms: int) -> None:
         """Compare a mean temperature with the one that is set.
@@ -231,8 +265,8 @@ class AseDynamics(AseVerifier):
         asked = self.settings["temperature"]
         if abs(found / asked - 1) > _HOT + 2 / sqrt(atoms):
             raise NotConvergedError(
-                f"the atoms are at {found:.0f} K where {asked:g} K are asked for: a shorter "
-                "timestep or a longer equilibration would do"
+                f"the atoms are at {found:.0f} K where {asked:g} K are asked for: a longer "
+                "equilibration or a shorter timestep would do"
             )
 
     def _begun(self, atoms: Any, seed: int) -> tuple[Any, int]:
@@ -254,6 +288,57 @@ class AseDynamics(AseVerifier):
             )  # fmt: skip
         first = ceil(1000 * self.settings["equilibration"] / length)
         return run.irun(self._run_length(length)), first
+
+
+def _molecules(atoms: Any) -> list[int]:
+    """Sizes of the groups of bonded atoms that end; atoms without a bond are none.
+
+    A group has no end where its bonds lead from an atom to an image of it in another cell.
+    """
+    bonds = defaultdict(list)
+    for first, second, *cell in within(atoms, BONDED):
+        bonds[first].append((second, np.array(cell)))
+    found, cells = [], dict[int, Array]()
+    for start in bonds:
+        if start in cells:
+            continue
+        cells[start], group, ends = np.zeros(3, int), [start], True
+        for atom in group:  # It grows meanwhile.
+            for other, cell in bonds[atom]:
+                there = cells[atom] + cell
+                if other not in cells:
+                    cells[other] = there
+                    group.append(other)
+                ends = ends and bool((cells[other] == there).all())
+        if ends:
+            found.append(len(group))
+    return found
+
+
+def _fastest(atoms: Any) -> float:
+    """Radians a femtosecond of the fastest vibration about where the atoms are.
+
+    What stiffens most remains when forces on what was nudged are followed again and again. Its
+    length is never above the truth, and after a dozen times little below.
+
+    Raises:
+        NotConvergedError: If a force is no finite number.
+    """
+    from ase import units
+
+    start, forces = atoms.get_positions(), finite(atoms.get_forces())
+    roots = np.sqrt(atoms.get_masses())[:, None]
+    wave, stiffness = np.random.default_rng(1).standard_normal(start.shape), 0.0
+    for _ in range(_NUDGES):
+        scale = _NUDGE / np.abs(wave / roots).max()
+        atoms.set_positions(start + scale * wave / roots)
+        pulled = (forces - finite(atoms.get_forces())) / (scale * roots)
+        stiffness = float(np.linalg.norm(pulled) / np.linalg.norm(wave))
+        if not stiffness:
+            break
+        wave = pulled
+    atoms.set_positions(start)
+    return sqrt(stiffness) * units.fs
 
 
 def _lengths(vectors: Array) -> Array:

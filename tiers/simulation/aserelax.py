@@ -12,21 +12,27 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError
 from verifier_ladder.tiers.fast.crystal import crystal_of
-from verifier_ladder.tiers.fast.crystalfile import LONGEST, Array, Crystal
+from verifier_ladder.tiers.fast.crystalfile import LONGEST, Crystal
 from verifier_ladder.tiers.fast.crystalform import written
 from verifier_ladder.tiers.fast.crystalgate import Bounds
-from verifier_ladder.tiers.simulation.asecrystal import AseSettings, AseVerifier, finite
+from verifier_ladder.tiers.simulation.asecrystal import (
+    BONDED,
+    AseSettings,
+    AseVerifier,
+    Pairs,
+    finite,
+    within,
+)
 from verifier_ladder.tiers.simulation.calculators import NotConvergedError
 from verifier_ladder.tiers.simulation.hull import Phase, hull_energy
 from verifier_ladder.verdict import Verdict
 
 Optimiser = Literal["BFGS", "FIRE"]
-BONDED, BROKEN = 1.2, 1.5
-"""Times the sum of covalent radii: closer is bonded, further is not, between them is either."""
+BROKEN = 1.5
+"""Times the sum of covalent radii: further is not bonded, between it and `BONDED` is either."""
 _LEAST_FORCE, _MOST_FORCE, _MOST_STEPS, _MOST_PHASES = 1e-4, 1.0, 10_000, 50
 _RELAXED = Bounds(max_atoms=100_000)
 """Cells may have been repeated."""
-Pairs = frozenset[tuple[int, ...]]
 
 
 class AseRelaxSettings(AseSettings):
@@ -234,19 +240,8 @@ def _crystal(atoms: Any) -> Crystal:
 
 def _pairs(atoms: Any) -> tuple[Pairs, Pairs]:
     """Which atoms are bonded, and which may be, images in other cells among them."""
-    close, far = (_within(atoms, ratio) for ratio in (BONDED, BROKEN))
+    close, far = (within(atoms, ratio) for ratio in (BONDED, BROKEN))
     return close, far
-
-
-def _within(atoms: Any, ratio: float) -> Pairs:
-    from ase.data import covalent_radii
-    from ase.neighborlist import neighbor_list
-
-    radii: Array = ratio * covalent_radii[atoms.numbers]
-    first, second, cells = neighbor_list("ijS", atoms, list(radii))
-    return frozenset(
-        (int(i), int(j), *map(int, cell)) for i, j, cell in zip(first, second, cells, strict=True)
-    )
 
 
 def _changed(before: tuple[Pairs, Pairs], after: tuple[Pairs, Pairs]) -> tuple[int, int]:

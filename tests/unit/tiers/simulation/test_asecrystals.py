@@ -1,7 +1,7 @@
 """Energies, relaxations and equations of state of crystals: real calculations with ASE's EMT."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint
 from inspect import getsourcelines
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from crystals import (
+    CENTRES,
     FCC,
     PROTOTYPES,
     WRITERS,
@@ -33,7 +34,7 @@ from verifier_ladder.testing.mutants import mutations
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.crystal import CrystalCanonicaliser
 from verifier_ladder.tiers.fast.crystalfile import read
-from verifier_ladder.tiers.simulation import calculators
+from verifier_ladder.tiers.simulation import asedynamics, calculators
 from verifier_ladder.tiers.simulation.asecrystal import AseVerifier, rough_size
 from verifier_ladder.tiers.simulation.asedynamics import AseDynamics
 from verifier_ladder.tiers.simulation.aseenergy import AseEnergy
@@ -51,6 +52,8 @@ KINDS: Mapping[str, Any] = {
 }
 BRIEF: Mapping[str, Any] = {"equilibration": 0.2, "duration": 0.4, "timestep": 5.0}
 """Picoseconds of a run that a test can wait for."""
+MOMENT: Mapping[str, Any] = {"equilibration": 0.1, "duration": 0.1}
+"""Of one that has hardly begun."""
 FROZEN = {
     "ase-energy": (81, "85e3888b2c6728d8a7bc4c96570ebf87eade9437e37a91bf94442c0a9ab2884f"),
     "ase-relax": (87, "ce496726fdf9a5e5de48c3b7baf66cf69c36c2cc791b7ef75a02ab6ebd962e9e"),
@@ -146,9 +149,9 @@ CONVERGED = (
     "self.control is None -> self.control is not None",
     "return False -> return True",
     (
-        "if self._converges(): return Verdict.abstain(f'{error}; a harmless crystal "
-        "converges') -> if not self._converges(): return Verdict.abstain(f'{error}; a harmless "
-        "crystal converges')"
+        "if self._converges(self.control): return Verdict.abstain(f'{error}; a harmless crystal "
+        "converges') -> if not self._converges(self.control): return Verdict.abstain(f'{error}; a "
+        "harmless crystal converges')"
     ),
 )
 """Edits of what is done where something does not converge, which EMT's energies always do."""
@@ -222,7 +225,7 @@ class TestAseRelax(Crystals):
         "float(atoms.get_volume()) / len(atoms) -> float(atoms.get_volume()) * len(atoms)",
         "'s' * (steps > 1) -> 's' / (steps > 1)", "steps > 1 -> steps <= 1",
         # EMT has a control, which converges.
-        "return False -> return True",
+        "return False -> return True", "self.control is None -> self.control is not None",
         # SciPy solves all programmes of the key.
         ("if found.status not in {_SOLVED, _INFEASIBLE}: raise ToolError(f'the hull of the phases "
         "is not kn... -> if found.status not in {_SOLVED, _INFEASIBLE}: pass"),
@@ -263,6 +266,31 @@ def test_an_answer_key_is_the_one_that_was_frozen(name: str) -> None:
     lines, digest = FROZEN[name]
 
     assert digest == AnswerKey.named(name).frozen(lines)
+
+
+class Package:
+    """What an entry point belongs to."""
+
+    name, version = "flat-matter", "1.2"
+
+
+Own = Callable[[Any], str]
+"""`own(kind)`: the fixture below."""
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> Own:
+    """Has an installed package offer a calculator; its name is that of the class, in small."""
+
+    def offer(kind: Any) -> str:
+        name = kind.__name__.lower()
+        point = EntryPoint(name, f"{__name__}:{kind.__name__}", calculators.GROUP)
+        monkeypatch.setattr(EntryPoint, "load", lambda _: kind)
+        monkeypatch.setattr(EntryPoint, "dist", Package(), raising=False)
+        monkeypatch.setattr(calculators, "_points", lambda: {name: point})
+        return str(name)
+
+    return offer
 
 
 def said(kind: Any, solid: Solid | str, **settings: Any) -> Verdict:
@@ -342,6 +370,94 @@ def test_the_time_limit_is_above_the_longest_run_at_the_shortest_timestep() -> N
     longest = verifier.expected_cost(Candidate("crystal", poscar(largest))).seconds
 
     assert verifier.timeout > 10 * longest
+
+
+class Tethered:
+    """A calculator of one's own: springs hold each atom where it stood first, all at one rate."""
+
+    radians = 0.5
+    """A femtosecond, as fast as a bond between carbon and oxygen."""
+
+    def __new__(cls) -> Any:
+        from ase import units
+        from ase.calculators.calculator import Calculator, all_changes
+
+        class Made(Calculator):
+            implemented_properties = ["energy", "forces"]  # noqa: RUF012 - as ASE declares it
+            start: Any = None
+
+            def calculate(
+                self, atoms: Any = None, properties: Any = (), changes: Any = all_changes
+            ) -> None:
+                super().calculate(atoms, properties, changes)  # type: ignore[no-untyped-call]
+                self.start = atoms.get_positions() if self.start is None else self.start
+                springs = atoms.get_masses()[:, None] * (cls.radians / units.fs) ** 2
+                moved = atoms.get_positions() - self.start
+                energy = float((springs * moved**2).sum()) / 2
+                self.results = {"energy": energy, "forces": -springs * moved}
+
+        return Made()  # type: ignore[no-untyped-call]
+
+
+CARBON_DIOXIDE = Solid(
+    ["C"] * 4 + ["O"] * 8, cell(5.624, 5.624, 5.624),
+    np.array([
+        *CENTRES,
+        *(
+            (np.array(centre) + 0.1185 * side * np.array(axis)) % 1
+            for centre, axis in zip(
+                CENTRES, ((1, 1, 1), (-1, -1, 1), (-1, 1, -1), (1, -1, -1)), strict=True
+            )
+            for side in (1, -1)
+        ),
+    ]),
+)  # fmt: skip
+"""As it was measured at 150 K."""
+
+
+@pytest.mark.parametrize(
+    ("solid", "outcome"),
+    [
+        (CARBON_DIOXIDE, Outcome.ABSTAIN),
+        (repeated(CARBON_DIOXIDE, np.diag([1, 1, 2])), Outcome.ABSTAIN),
+        (PROTOTYPES["SiO2"], Outcome.ACCEPT),
+        (PROTOTYPES["CaF2"], Outcome.ACCEPT),
+        (made("Ar", cell(3.7, 3.7, 3.7), (0, 0, 0)), Outcome.ACCEPT),
+    ],
+    ids=["molecules", "more of them", "a network", "ions", "atoms alone"],
+)  # fmt: skip
+def test_what_swings_as_whole_molecules_is_not_judged(
+    solid: Solid, outcome: Outcome, own: Own
+) -> None:
+    verdict = said(AseDynamics, solid, calculator=own(Tethered), **MOMENT, timestep=1.0)
+
+    assert outcome is verdict.outcome, verdict
+    assert ("the largest has 3 atoms" in verdict.reason) == (outcome is Outcome.ABSTAIN)
+    assert verdict.is_answer
+
+
+def test_steps_that_no_crystal_withstands_are_held_against_none(own: Own) -> None:
+    tethered = own(Tethered)
+
+    verdict, sound = (
+        said(AseDynamics, COPPER, calculator=tethered, **MOMENT, timestep=timestep)
+        for timestep in (10.0, 1.5)
+    )
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "10 fs are too long for its fastest vibration, of 13 fs" in verdict.reason
+    assert "give a timestep of 2 fs" in verdict.reason
+    assert Outcome.ACCEPT is sound.outcome, sound
+
+
+def test_a_longer_run_keeps_no_more_places(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asedynamics, "_KEPT", 32 * 10)
+    runs = [
+        said(AseDynamics, COPPER, calculator=own(Tethered), **{**MOMENT, "duration": duration})
+        for duration in (0.2, 0.8)
+    ]
+
+    assert [True, True] == [8 <= run.evidence["looks"] <= 10 for run in runs]
 
 
 def test_a_run_alone_is_always_the_same_and_replicates_are_not() -> None:
@@ -563,20 +679,8 @@ class Flat:
         return Made()  # type: ignore[no-untyped-call]
 
 
-class Package:
-    """What an entry point belongs to."""
-
-    name, version = "flat-matter", "1.2"
-
-
-def test_a_calculator_of_ones_own_is_found_by_its_entry_point(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    point = EntryPoint("flat", f"{__name__}:Flat", calculators.GROUP)
-    monkeypatch.setattr(EntryPoint, "load", lambda _: Flat)
-    monkeypatch.setattr(EntryPoint, "dist", Package(), raising=False)
-    monkeypatch.setattr(calculators, "_points", lambda: {"flat": point})
-    verifier = AseEnergy(calculator="flat")
+def test_a_calculator_of_ones_own_is_found_by_its_entry_point(own: Own) -> None:
+    verifier = AseEnergy(calculator=own(Flat))
 
     assert -1.0 == verifier.judge([Candidate("crystal", poscar(PROTOTYPES["NaCl"]))])[0].score
     assert "1.2" == verifier.tools["flat-matter"]
