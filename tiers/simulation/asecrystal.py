@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from math import ceil, hypot, prod, sqrt
 from time import monotonic
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypedDict, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
@@ -48,8 +48,20 @@ _LEAST_VOLUME, _WIDE = 0.1, 10.0
 """Å³ of a cell that is none, and Å of one that tells nothing."""
 
 
+class AseOptions(TypedDict, total=False):
+    """What each of these verifiers takes beside settings of its own."""
+
+    calculator: str | Mapping[str, Any]
+    """`emt` (by default), another one of the table, or the name of an entry point; a table with
+    `name` for settings of its own."""
+    window: Sequence[float] | None
+    """Least and most energy, eV an atom; the calculator's own by default."""
+    max_force: float
+    """Largest force on an atom of what is proposed, eV/Å; 10 by default."""
+
+
 class AseSettings(BaseModel):
-    """Settings that a campaign's row may choose for a worker, of each of these verifiers."""
+    """What settings must be, of each of these verifiers. A campaign's row may choose them."""
 
     calculator: Data
     window: Annotated[list[float], Field(min_length=2, max_length=2)]
@@ -79,33 +91,27 @@ class AseVerifier(SingleVerifier):
     batch_size = 4
     most_atoms = 10_000
     """Of the cell that is computed: narrow ones are repeated."""
+    data_settings: ClassVar[type[AseSettings]] = AseSettings
 
-    def __init__(
-        self, calculator: str | Mapping[str, Any], window: Sequence[float] | None,
-        max_force: float, **own: Any,
-    ) -> None:  # fmt: skip
+    def __init__(self, own: Mapping[str, Any], shared: AseOptions) -> None:
         """Choose the calculator.
 
         Args:
-            calculator: Name of one, or name and settings.
-            window: Least and most energy, eV an atom; the calculator's own by default.
-            max_force: Largest force on an atom of what is proposed, eV/Å.
-            own: Further settings, of the subclass.
+            own: Settings of the subclass, as its `data_settings` has them.
+            shared: Those of all.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        self._method = method(calculator)
+        self._method = method(shared.get("calculator", "emt"))
+        window = shared.get("window")
         allowed = list(self._method.window if window is None else window)
         if len(allowed) != 2 or not -_LARGEST <= allowed[0] < allowed[1] <= _LARGEST:  # noqa: PLR2004
             raise ConfigError(f"window={allowed}: give the least and the most energy, eV an atom")
-        if not 0 < max_force <= _LARGEST:
-            raise ConfigError(f"max_force={max_force!r}: give a force above 0, eV/Å")
         if self._method.control:
             self.control = Candidate("crystal", self._method.control)
-        super().__init__(
-            calculator=self._method.model_dump(), window=allowed, max_force=max_force, **own
-        )
+        others = {"window": allowed, "max_force": shared.get("max_force", 10.0), **own}
+        super().__init__(calculator=self._method.model_dump(), **self._checked(others))
         self.tools = self._method.tools()
         self._second = self._asking(self._method.variant)
         if self._second is not None:
@@ -118,6 +124,22 @@ class AseVerifier(SingleVerifier):
         kind: Any = type(self)
         made: AseVerifier = kind(**{**self.settings, "calculator": other.model_dump()})
         return made
+
+    def _checked(self, others: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings but the calculator, which may be one that no row can choose.
+
+        Raises:
+            ConfigError: If one makes no sense.
+        """
+        try:
+            found = self.data_settings.model_validate(
+                {"calculator": {"name": "emt"}, **others}, strict=True
+            )
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False)[0]
+            name = ".".join(map(str, first["loc"]))
+            raise ConfigError(f"{name}={first['input']!r:.80}: {first['msg']}") from None
+        return found.model_dump(exclude={"calculator"})
 
     def setup(self) -> None:
         """Load the calculator, on one thread: the other cores belong to other workers."""

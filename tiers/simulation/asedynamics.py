@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import warnings
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil, pi, prod, sqrt
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -15,10 +15,11 @@ from pydantic import Field
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.errors import CandidateError
 from verifier_ladder.tiers.fast.crystalfile import Array
 from verifier_ladder.tiers.simulation.asecrystal import (
     BONDED,
+    AseOptions,
     AseSettings,
     AseVerifier,
     finite,
@@ -32,11 +33,6 @@ from verifier_ladder.tiers.simulation.calculators import NotConvergedError
 from verifier_ladder.tiers.simulation.longrun import reach
 from verifier_ladder.verdict import Verdict
 
-_RANGES: Mapping[str, tuple[float, float]] = {
-    "temperature": (1.0, 1e4), "equilibration": (0.1, 1e3), "duration": (0.1, 1e3),
-    "timestep": (0.1, 10.0), "width": (3.0, 50.0), "lindemann": (0.01, 1.0),
-    "max_atoms": (1, 10_000), "replicates": (1, 100),
-}  # fmt: skip
 _FRICTION = 0.02
 """Of each fs. It binds atoms so closely to the temperature that it is theirs within .2 ps."""
 _HYDROGEN = 0.5
@@ -59,7 +55,7 @@ _PATIENCE = 20.0
 
 
 class AseDynamicsSettings(AseSettings):
-    """Settings of `AseDynamics` that a campaign's row may choose for a worker."""
+    """What settings of `AseDynamics` must be."""
 
     temperature: Annotated[float, Field(ge=1, le=1e4)]
     equilibration: Annotated[float, Field(ge=0.1, le=1e3)]
@@ -113,9 +109,6 @@ class AseDynamics(AseVerifier):
     def __init__(
         self,
         *,
-        calculator: str | Mapping[str, Any] = "emt",
-        window: Sequence[float] | None = None,
-        max_force: float = 10.0,
         temperature: float = 300.0,
         equilibration: float = 0.5,
         duration: float = 2.0,
@@ -124,14 +117,11 @@ class AseDynamics(AseVerifier):
         lindemann: float = 0.1,
         max_atoms: int = 300,
         replicates: int = 1,
+        **shared: Unpack[AseOptions],
     ) -> None:
-        """Choose the calculator and the run.
+        """Choose the run.
 
         Args:
-            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
-                `name` for settings of its own.
-            window: Least and most energy, eV an atom; the calculator's own by default.
-            max_force: Largest force on an atom of what is proposed, eV/Å.
             temperature: Kelvin.
             equilibration: Picoseconds before anything is looked at.
             duration: Picoseconds after that.
@@ -141,20 +131,18 @@ class AseDynamics(AseVerifier):
                 melt at about .1.
             max_atoms: Atoms of that cell. Of larger ones the verifier says nothing.
             replicates: How many runs each candidate gets.
+            shared: The calculator, and what it must find: `asecrystal.AseOptions`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        given = {
-            "temperature": float(temperature), "equilibration": float(equilibration),
-            "duration": float(duration), "timestep": float(timestep), "width": float(width),
-            "lindemann": float(lindemann), "max_atoms": max_atoms, "replicates": replicates,
+        own = {
+            "temperature": temperature, "equilibration": equilibration, "duration": duration,
+            "timestep": timestep, "width": width, "lindemann": lindemann, "max_atoms": max_atoms,
+            "replicates": replicates,
         }  # fmt: skip
-        for name, (least, most) in _RANGES.items():
-            if not least <= given[name] <= most:
-                raise ConfigError(f"{name}={given[name]!r}: give {least:g} to {most:g}")
         self.replicates, self.most_atoms = replicates, max_atoms
-        super().__init__(calculator, window, max_force, **given)
+        super().__init__(own, shared)
         longest = self._run_length(self._timestep(["H"])) * self._method.step_seconds(max_atoms)
         self.timeout += _PATIENCE * longest
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
-from verifier_ladder.tiers.simulation.asecrystal import AseSettings, AseVerifier
+from verifier_ladder.tiers.simulation.asecrystal import AseOptions, AseVerifier
 from verifier_ladder.verdict import Verdict
 
 
@@ -27,28 +26,18 @@ class AseEnergy(AseVerifier):
     version = "1"
     unit = "eV/atom"
     cost = Cost(seconds=0.01)
-    data_settings = AseSettings
 
     @checked()
-    def __init__(
-        self,
-        *,
-        calculator: str | Mapping[str, Any] = "emt",
-        window: Sequence[float] | None = None,
-        max_force: float = 10.0,
-    ) -> None:
+    def __init__(self, **shared: Unpack[AseOptions]) -> None:
         """Choose the calculator.
 
         Args:
-            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
-                `name` for settings of its own.
-            window: Least and most energy, eV an atom; the calculator's own by default.
-            max_force: Largest force on an atom, eV/Å.
+            shared: The calculator, and what it must find: `asecrystal.AseOptions`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        super().__init__(calculator, window, max_force)
+        super().__init__({}, shared)
 
     def computed(self, atoms: Any) -> Verdict:
         """One energy, with its forces."""

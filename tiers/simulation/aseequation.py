@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from pydantic import Field
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import CandidateError, ConfigError
+from verifier_ladder.errors import CandidateError
 from verifier_ladder.tiers.fast.crystalfile import Array
-from verifier_ladder.tiers.simulation.asecrystal import AseSettings, AseVerifier
+from verifier_ladder.tiers.simulation.asecrystal import AseOptions, AseSettings, AseVerifier
 from verifier_ladder.verdict import Verdict
 
 FORMS = ("birchmurnaghan", "vinet", "pouriertarantola")
@@ -22,14 +21,13 @@ GPA = 160.21766208
 """Of one eV/Å³."""
 ROUGH = 2e-3
 """eV an atom. Energies that lie further from the equation have none."""
-_LEAST_SPAN, _MOST_SPAN, _LEAST_POINTS, _MOST_POINTS = 0.01, 0.2, 5, 25
 
 
 class AseEquationOfStateSettings(AseSettings):
-    """Settings of `AseEquationOfState` that a campaign's row may choose for a worker."""
+    """What settings of `AseEquationOfState` must be."""
 
-    span: Annotated[float, Field(ge=_LEAST_SPAN, le=_MOST_SPAN)]
-    points: Annotated[int, Field(ge=_LEAST_POINTS, le=_MOST_POINTS)]
+    span: Annotated[float, Field(ge=0.01, le=0.2)]
+    points: Annotated[int, Field(ge=5, le=25)]
 
 
 class AseEquationOfState(AseVerifier):
@@ -56,30 +54,21 @@ class AseEquationOfState(AseVerifier):
     def __init__(
         self,
         *,
-        calculator: str | Mapping[str, Any] = "emt",
-        window: Sequence[float] | None = None,
-        max_force: float = 10.0,
         span: float = 0.06,
         points: int = 9,
+        **shared: Unpack[AseOptions],
     ) -> None:
-        """Choose the calculator and the volumes.
+        """Choose the volumes.
 
         Args:
-            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
-                `name` for settings of its own.
-            window: Least and most energy, eV an atom; the calculator's own by default.
-            max_force: Largest force on an atom of what is proposed, eV/Å.
             span: How far volumes go, either way, as a part of the proposed one.
             points: How many there are.
+            shared: The calculator, and what it must find: `asecrystal.AseOptions`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        if not _LEAST_SPAN <= span <= _MOST_SPAN:
-            raise ConfigError(f"span={span!r}: give {_LEAST_SPAN} to {_MOST_SPAN}")
-        if points not in range(_LEAST_POINTS, _MOST_POINTS + 1):
-            raise ConfigError(f"points={points!r}: give {_LEAST_POINTS} to {_MOST_POINTS}")
-        super().__init__(calculator, window, max_force, span=span, points=points)
+        super().__init__({"span": span, "points": points}, shared)
 
     def evaluations(self) -> float:
         """One a volume, and the forces."""

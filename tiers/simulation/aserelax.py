@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -17,6 +17,7 @@ from verifier_ladder.tiers.fast.crystalform import written
 from verifier_ladder.tiers.fast.crystalgate import Bounds
 from verifier_ladder.tiers.simulation.asecrystal import (
     BONDED,
+    AseOptions,
     AseSettings,
     AseVerifier,
     Pairs,
@@ -27,21 +28,20 @@ from verifier_ladder.tiers.simulation.calculators import NotConvergedError
 from verifier_ladder.tiers.simulation.hull import Phase, hull_energy
 from verifier_ladder.verdict import Verdict
 
-Optimiser = Literal["BFGS", "FIRE"]
 BROKEN = 1.5
 """Times the sum of covalent radii: further is not bonded, between it and `BONDED` is either."""
-_LEAST_FORCE, _MOST_FORCE, _MOST_STEPS, _MOST_PHASES = 1e-4, 1.0, 10_000, 50
+_MOST_PHASES = 50
 _RELAXED = Bounds(max_atoms=100_000)
 """Cells may have been repeated."""
 
 
 class AseRelaxSettings(AseSettings):
-    """Settings of `AseRelax` that a campaign's row may choose for a worker."""
+    """What settings of `AseRelax` must be."""
 
-    fmax: Annotated[float, Field(ge=_LEAST_FORCE, le=_MOST_FORCE)]
-    steps: Annotated[int, Field(ge=1, le=_MOST_STEPS)]
+    fmax: Annotated[float, Field(ge=1e-4, le=1)]
+    steps: Annotated[int, Field(ge=1, le=10_000)]
     cell: bool
-    optimiser: Optimiser
+    optimiser: Literal["BFGS", "FIRE"]
     phases: Annotated[
         list[Annotated[str, Field(max_length=LONGEST)]], Field(max_length=_MOST_PHASES)
     ]
@@ -78,48 +78,36 @@ class AseRelax(AseVerifier):
     def __init__(
         self,
         *,
-        calculator: str | Mapping[str, Any] = "emt",
-        window: Sequence[float] | None = None,
-        max_force: float = 10.0,
         fmax: float = 0.01,
         steps: int = 300,
         cell: bool = True,
         optimiser: str = "BFGS",
         phases: Sequence[str] = (),
+        **shared: Unpack[AseOptions],
     ) -> None:
-        """Choose the calculator, and when the crystal is at rest.
+        """Choose when a crystal is at rest.
 
         Args:
-            calculator: `emt`, `tblite`, `sevennet`, or the name of an entry point; a table with
-                `name` for settings of its own.
-            window: Least and most energy, eV an atom; the calculator's own by default.
-            max_force: Largest force on an atom of what is proposed, eV/Å.
             fmax: Largest force at rest, eV/Å, and strain's share of it.
             steps: Most steps.
             cell: Whether the cell relaxes too.
             optimiser: `BFGS` or `FIRE`.
             phases: Crystals that compete, as CIF, POSCAR or extended XYZ: those of its elements
                 and what they are known to form.
+            shared: The calculator, and what it must find: `asecrystal.AseOptions`.
 
         Raises:
             ConfigError: If a setting makes no sense.
         """
-        if not _LEAST_FORCE <= fmax <= _MOST_FORCE:
-            raise ConfigError(f"fmax={fmax!r}: give {_LEAST_FORCE:g} to {_MOST_FORCE:g} eV/Å")
-        if steps not in range(1, _MOST_STEPS + 1):
-            raise ConfigError(f"steps={steps!r}: give 1 to {_MOST_STEPS}")
-        if optimiser not in get_args(Optimiser):
-            raise ConfigError(f"optimiser={optimiser!r:.40}: write BFGS or FIRE")
-        if not isinstance(cell, bool):
-            raise ConfigError(f"cell={cell!r:.40}: write true or false")
         if len(phases) > _MOST_PHASES:
             raise ConfigError(f"phases: give at most {_MOST_PHASES}")
         self._crystals = [_phase(text) for text in phases]
         self._phases: list[Phase] | None = None
-        super().__init__(
-            calculator, window, max_force, fmax=fmax, steps=steps, cell=cell,
-            optimiser=optimiser, phases=list(phases),
-        )  # fmt: skip
+        own = {
+            "fmax": fmax, "steps": steps, "cell": cell, "optimiser": optimiser,
+            "phases": list(phases),
+        }  # fmt: skip
+        super().__init__(own, shared)
         for each in self._crystals:
             if refusal := self._method.refusal(each.symbols):
                 raise ConfigError(f"phases: {refusal}")
