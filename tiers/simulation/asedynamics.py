@@ -284,8 +284,8 @@ def _molecules(atoms: Any) -> list[int]:
     A group has no end where its bonds lead from an atom to an image of it in another cell.
     """
     bonds = defaultdict(list)
-    for first, second, *cell in within(atoms, BONDED):
-        bonds[first].append((second, np.array(cell)))
+    for first, second, *away in within(atoms, BONDED):
+        bonds[first].append((second, np.array(away)))
     found, cells = [], dict[int, Array]()
     for start in bonds:
         if start in cells:

@@ -453,8 +453,8 @@ def test_steps_that_no_crystal_withstands_are_held_against_none(own: Own) -> Non
 def test_a_longer_run_keeps_no_more_places(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asedynamics, "_KEPT", 32 * 10)
     runs = [
-        said(AseDynamics, COPPER, calculator=own(Tethered), **{**MOMENT, "duration": duration})
-        for duration in (0.2, 0.8)
+        said(AseDynamics, COPPER, calculator=own(Tethered), timestep=1.0, **run)
+        for run in (MOMENT, {**MOMENT, "duration": 0.5})
     ]
 
     assert [True, True] == [8 <= run.evidence["looks"] <= 10 for run in runs]
