@@ -28,6 +28,7 @@ from verifier_ladder.tiers.high_fidelity.basis import (
     functions_of,
     rough_numbers,
 )
+from verifier_ladder.tiers.high_fidelity.dispersion import Attraction, Dispersion
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
     Geometry,
@@ -51,8 +52,8 @@ FUNCTIONALS = (
     "hf", "svwn", "pbe", "blyp", "bp86", "r2scan", "tpss", "m06l", "b3lyp", "pbe0", "tpssh",
     "m062x", "cam-b3lyp", "wb97x",
 )  # fmt: skip
-"""As PySCF spells them; `hf` is Hartree-Fock. None has a dispersion correction: D3 and D4 are not
-among PySCF's dependencies, and VV10 is slow."""
+"""As PySCF spells them; `hf` is Hartree-Fock. None has a dispersion correction of its own: VV10 is
+slow, and `dispersion` adds D3 and D4."""
 _MEGABYTES = 1500
 """What PySCF plans with; the worker's limit leaves room for the libraries themselves."""
 _LONGEST_LEVEL = 100
@@ -121,15 +122,19 @@ class Level(NamedTuple):
 class Solved:
     """A self-consistent field that has converged."""
 
-    def __init__(self, field: Any, energy: float, attempt: str) -> None:
+    def __init__(
+        self, field: Any, energy: float, attempt: str, attraction: Attraction | None = None
+    ) -> None:
         """Hold PySCF's field.
 
         Args:
             field: It, converged.
             energy: hartree.
             attempt: Which of `ATTEMPTS` converged.
+            attraction: What a dispersion correction adds, if there is one.
         """
-        self.field, self.energy, self.attempt = field, energy, attempt
+        self.field, self.attempt, self.attraction = field, attempt, attraction
+        self.energy = energy + (attraction.energy if attraction else 0.0)
 
     @property
     def density(self) -> Any:
@@ -139,7 +144,8 @@ class Solved:
     @property
     def forces(self) -> Any:
         """hartree/bohr, one row for each atom."""
-        return -self.field.nuc_grad_method().kernel()
+        forces = -self.field.nuc_grad_method().kernel()
+        return forces + self.attraction.forces if self.attraction else forces
 
     @property
     def dipole(self) -> float:
@@ -164,7 +170,7 @@ class Solved:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Its size, charge and spin."""
+        """Its size, charge and spin, and how much of its energy is dispersion."""
         molecule = self.field.mol
         told: dict[str, Any] = {
             "basis functions": int(molecule.nao), "charge": int(molecule.charge),
@@ -172,6 +178,8 @@ class Solved:
         }  # fmt: skip
         if molecule.spin:
             told["spin contamination"] = round(self.contamination, 4)
+        if self.attraction:
+            told["dispersion, hartree"] = round(self.attraction.energy, 8)
         return told
 
 
@@ -205,6 +213,14 @@ class Dft(NamedTuple):
     """Whether pairs of functions are fitted by others, which is faster, but for the smallest."""
     unpaired: int = 0
     """Electrons of the molecule before any charge is added."""
+    dispersion: Dispersion | None = None
+    """What is added to each energy, and to its forces."""
+
+    @property
+    def name(self) -> str:
+        """The level with its correction, as it is written: `b3lyp-d4/def2-svp`."""
+        added = f"-{self.dispersion.name}" if self.dispersion else ""
+        return f"{self.level.functional}{added}/{self.level.basis}"
 
     def state(
         self, geometry: Geometry, *, added: int = 0, solvent: str = "", start: Any = None,
@@ -276,7 +292,8 @@ class Dft(NamedTuple):
                 failure = failure or printable(error)
                 continue
             if field.converged and isfinite(energy):
-                return Solved(field, energy, name)
+                added = self.dispersion and self.dispersion.between(geometry)
+                return Solved(field, energy, name, added)
         where = solvent or "the gas"
         raise _NoFieldError(
             f"the self-consistent field in {where} did not converge in {self.max_cycles} cycles"

@@ -15,6 +15,7 @@ from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
+from verifier_ladder.tiers.high_fidelity import dispersion as corrections
 from verifier_ladder.tiers.high_fidelity.dft import Dft, Level, refuse_spin, single_threaded
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
@@ -63,7 +64,7 @@ _DEVIATIONS = {"dipole": 0.3, "ionisation_energy": 0.33}
 molecules of `benchmarks/xtb.csv`, 45 of up to 61 basis functions and 25 of up to 52."""
 _MEASURED = {
     "level": DEFAULT, "geometry": "GFN2-xTB", "relaxed": False, "unpaired": None, "grid_level": 3,
-    "conformers": 5,
+    "conformers": 5, "dispersion": corrections.NONE,
 }  # fmt: skip
 """Settings that these were found with, for neutral molecules with paired electrons: of others no
 deviation is told."""
@@ -83,6 +84,7 @@ class DftPropertiesSettings(BaseModel):
     """Settings of `DftProperties` that a campaign's row may choose for a worker."""
 
     level: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,30}/[a-z0-9*+-]{1,30}$")]
+    dispersion: Literal["none", "d3bj", "d4"]
     criteria: Annotated[dict[Name, Window], Field(max_length=len(QUANTITIES))]
     score: Literal["criteria"] | Name
     field: Annotated[str, Field(pattern=r"^[A-Za-z_]{1,40}$")]
@@ -124,9 +126,10 @@ class DftProperties(SingleVerifier):
     NWChem and GAMESS to 1e-6 hartree; other functionals and SMD were not compared. How far a level
     is off nature is the level's. By default that is 0.3 D (45 small molecules) and 0.33 eV for
     vertical ionisation energies (25), which is told of neutral molecules with paired electrons;
-    for the rest nothing is declared. Functionals here have no dispersion correction. Basis sets
-    without diffuse functions bind no anion well: ask for electron affinities with `def2-svpd`. The
-    gap is one of orbitals, no optical one.
+    for the rest nothing is declared. Functionals have no dispersion of their own: `dispersion`
+    adds D3(BJ) or D4 to energies, and to the forces that `relaxed` follows. Gaps and dipoles of
+    one geometry stay as they are. Basis sets without diffuse functions bind no anion well: ask for
+    electron affinities with `def2-svpd`. The gap is one of orbitals, no optical one.
 
     **Abstains**, having considered it, where the molecule has more basis functions than
     `max_functions`, the number of electrons allows no such spin, the spin is contaminated by more
@@ -162,6 +165,7 @@ class DftProperties(SingleVerifier):
         self,
         *,
         level: str = DEFAULT,
+        dispersion: str = corrections.NONE,
         criteria: Mapping[str, Mapping[str, Any]] | None = None,
         score: str = "gap",
         field: str = FIELD,
@@ -182,6 +186,8 @@ class DftProperties(SingleVerifier):
 
         Args:
             level: Functional and basis with a slash between, of `FUNCTIONALS` and `BASES`.
+            dispersion: `none`, `d3bj` (without its three-body term) or `d4` (with it): a
+                correction that was fitted to the functional.
             criteria: Windows by name; a task may name more.
             score: A name whose value is the score of what is accepted, or `criteria`.
             field: The task's field with criteria for this verifier.
@@ -201,7 +207,8 @@ class DftProperties(SingleVerifier):
             conformers: How many embeddings are compared.
 
         Raises:
-            ConfigError: If the level or a name is unknown, or a setting makes no sense.
+            ConfigError: If the level or a name is unknown, a correction was not fitted to the
+                functional, or a setting makes no sense.
         """
         if unsolved not in ("abstain", "reject"):
             raise ConfigError(f"unsolved={printable(unsolved)!r}: write abstain or reject")
@@ -210,25 +217,31 @@ class DftProperties(SingleVerifier):
                 f"geometry={printable(geometry)!r}: write {', '.join(get_args(Start))}"
             )
         self._criteria = Criteria(QUANTITIES, criteria or {}, score, field)
-        self._dft = Dft(Level.read(level), grid_level, tolerance, max_cycles, fitted)
+        read = Level.read(level)
+        correction = corrections.Dispersion.of(dispersion, read.functional)
+        self._dft = Dft(read, grid_level, tolerance, max_cycles, fitted, dispersion=correction)
         self.task_fields = (field,)
         super().__init__(
-            level=level, unpaired=unpaired, geometry=geometry, relaxed=relaxed, solvent=solvent,
-            grid_level=grid_level, fitted=fitted, tolerance=tolerance, max_cycles=max_cycles,
-            contamination=contamination, unsolved=unsolved, max_functions=max_functions,
-            conformers=conformers, **self._criteria.settings,
+            level=level, dispersion=dispersion, unpaired=unpaired, geometry=geometry,
+            relaxed=relaxed, solvent=solvent, grid_level=grid_level, fitted=fitted,
+            tolerance=tolerance, max_cycles=max_cycles, contamination=contamination,
+            unsolved=unsolved, max_functions=max_functions, conformers=conformers,
+            **self._criteria.settings,
         )  # fmt: skip
         self.unit = self._criteria.unit
         if _MEASURED.items() <= self.settings.items():
             self.deviation = _DEVIATIONS.get(score)
         self.features = self._criteria.features
-        self.tools = versions("rdkit", "pyscf", "ase", "tblite")
+        added = [correction.library] if correction else []
+        self.tools = versions("rdkit", "pyscf", "ase", "tblite", *added)
 
     def setup(self) -> None:
-        """Load PySCF and what places the atoms, on one thread."""
+        """Load PySCF, what places the atoms and what corrects the energy, on one thread."""
         single_threaded()
         if self.settings["geometry"] != _FIELD:
             load_tblite()
+        if self._dft.dispersion:
+            self._dft.dispersion.load()
 
     def expected_cost(self, candidate: Candidate) -> Cost:
         """What it takes, by the number of basis functions guessed from the text, and of fields.
@@ -258,11 +271,12 @@ class DftProperties(SingleVerifier):
         unpaired = self._spin(molecule)
         is_alike = not (unpaired or rdkit().GetFormalCharge(molecule))
         values, fields = self._values(smiles, unpaired, wanted)
-        place = self.settings["level" if self.settings["relaxed"] else "geometry"]
+        level = self._dft.name
+        place = level if self.settings["relaxed"] else self.settings["geometry"]
         return self._criteria.verdict(
             windows, values, uncertainty=self.deviation if is_alike else None,
             evidence={
-                "level": f"{self.settings['level']}//{place}",
+                "level": f"{level}//{place}",
                 "fields": [each.evidence for each in fields.solved.values()],
                 **fallbacks(fields.solved.values()),
             },

@@ -196,6 +196,7 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
         ("dft-properties", {"geometry": "/etc/passwd"}),
         ("dft-properties", {"solvent": "../secret"}),
         ("dft-properties", {"grid_level": 99}),
+        ("dft-properties", {"dispersion": "/etc/passwd"}),
         ("xtb-hydration", {"solvent": "/etc/passwd"}),
         ("xtb-hydration", {"method": "IPEA1-xTB"}),
         ("xtb-properties", {"solvent": "../secret"}),
