@@ -329,7 +329,6 @@ class Dft(NamedTuple):
             _refuse_files(*(name for name in fit.values() if isinstance(name, str)))
             field = field.density_fit(auxbasis=fit)
         field.conv_tol, field.max_cycle = self.tolerance, self.max_cycles
-        field.chkfile = None  # It would write a file at each cycle.
         if not solvent:
             return field
         if solvent not in pyscf("solvent.smd").solvent_db:
@@ -374,11 +373,14 @@ def _refuse_files(*names: str) -> None:
 def pyscf(module: str) -> Any:
     """One of PySCF's modules. No file of settings is run, as it would be when PySCF is loaded.
 
+    Fields have no file that they would write at each cycle, and that a killed worker would leave.
+
     Raises:
         ToolError: If PySCF is not installed.
     """
     os.environ["PYSCF_CONFIG_FILE"] = str(Path(verifier_ladder.__file__).with_name("py.typed"))
     try:
+        import_module("pyscf.scf.hf").MUTE_CHKFILE = True  # type: ignore[attr-defined]
         return import_module(f"pyscf.{module}")
     except ImportError as error:
         raise ToolError(

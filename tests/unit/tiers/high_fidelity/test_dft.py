@@ -37,10 +37,6 @@ from verifier_ladder.verdict import Outcome, Verdict
 Hydration = Callable[..., Verdict]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-"""PySCF's fields have temporary files, which go when the fields are collected."""
-
-
 @pytest.fixture(scope="module")
 def worker() -> Iterator[ProcessPoolExecutor]:
     """A process on one thread, as the engine's workers are: two would wait for each other."""

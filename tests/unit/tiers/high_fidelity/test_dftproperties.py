@@ -1,6 +1,7 @@
 """Gaps, dipoles, ions and solvation by DFT: real calculations on the smallest molecules."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +20,6 @@ from verifier_ladder.verdict import Outcome, Verdict
 from verifier_ladder.verifiers import Verifier
 
 pytest.importorskip("pyscf")
-
-
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-"""PySCF's fields have temporary files, which go when the fields are collected."""
 
 
 class TestDftProperties(VerifierTestCase):
@@ -195,6 +192,34 @@ def test_a_ladder_chooses_what_becomes_of_what_does_not_converge(
     assert outcome is verdict.outcome
     assert verdict.is_answer
     assert "that of water does" in verdict.reason
+
+
+def test_a_field_that_is_cut_off_leaves_no_file_and_nothing_to_the_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`tests/integration/test_killed_dft.py` kills an engine there."""
+    monkeypatch.setattr("pyscf.lib.parameters.TMPDIR", str(tmp_path))
+    made, files = Dft._unfitted, list[Path]()
+
+    def cut(method: Dft, molecule: Any) -> Any:
+        def at(cycle: Mapping[str, Any]) -> None:
+            if cycle["cycle"] == 2:
+                files.extend(tmp_path.iterdir())
+                raise KeyboardInterrupt
+
+        field = made(method, molecule)
+        field.callback = at
+        return field
+
+    expected = judged("O", score="energy")
+    with monkeypatch.context() as patch:
+        patch.setattr(Dft, "_unfitted", cut)
+        with pytest.raises(KeyboardInterrupt):
+            judged("O", score="energy")
+
+    again = judged("O", score="energy")
+    assert (expected.score, expected.evidence) == (again.score, again.evidence)
+    assert [] == files
 
 
 @pytest.mark.parametrize("geometry", ["GFN2-xTB", "GFN1-xTB"])

@@ -18,8 +18,6 @@ from verifier_ladder.verdict import Outcome, Verdict
 pytest.importorskip("dftd3")
 pytest.importorskip("dftd4")
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-"""PySCF's fields have temporary files, which go when the fields are collected."""
 
 ETHENE = (
     (0.0, -0.667578, -2.124659), (0.0, 0.667578, -2.124659), (0.923621, -1.232253, -2.126185),
