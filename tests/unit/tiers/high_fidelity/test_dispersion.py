@@ -74,16 +74,15 @@ def test_its_forces_are_those_of_the_same_programs() -> None:
 
 def test_the_charge_counts_for_d4() -> None:
     """dftd4 4.3.1, python/dftd4/test_qcschema.py: an anion by TPSS-D4, bohr."""
-    places = [
+    places = (
         (4.877023733, -3.909030492, 1.796260143), (6.112318716, -2.778558610, 0.091330457),
         (7.360520527, -4.445334728, -1.932830640), (7.978801077, -6.767751279, -1.031771494),
         (6.374499300, -0.460299457, -0.213142194), (5.637581753, -4.819746139, -3.831249370),
         (9.040657008, -3.585225944, -2.750722946),
-    ]  # fmt: skip
-    anion = Geometry(
-        (8, 6, 6, 9, 8, 9, 1),
-        tuple(tuple(each / BOHR_PER_ANGSTROM for each in place) for place in places), -1,
     )  # fmt: skip
+    unit = BOHR_PER_ANGSTROM
+    moved = tuple((x / unit, y / unit, z / unit) for x, y, z in places)
+    anion = Geometry((8, 6, 6, 9, 8, 9, 1), moved, -1)
 
     found = correction("d4", "tpss").between(anion)
 
