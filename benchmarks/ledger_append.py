@@ -163,7 +163,7 @@ def measure_log(folder: Path, entries: int) -> dict[str, tuple[float, int]]:
         assert isinstance(ledger, SqlLedger)  # noqa: S101 - a path opens nothing else
         with ledger._writing() as connection:  # noqa: SLF001 - as a merge writes
             for number in range(entries):
-                write(connection, Draft(Block("belief", "bench", facts={"n": number})))
+                write(connection, Draft(Block("retry", "bench", facts={"n": number})))
         start = time.perf_counter()
         done = sum(iter(ledger.sequence, 0))
         times["sequence, an entry"] = (time.perf_counter() - start, done)

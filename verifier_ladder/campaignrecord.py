@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from verifier_ladder.arguments import checked
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Entry
 from verifier_ladder.rangewatch import RangeWatch
 from verifier_ladder.reward import Advantage, Revision
 from verifier_ladder.scheduler.drift import Alarm
@@ -58,13 +59,18 @@ class AlarmWatch:
                 for entry in self._ledger.entries(
                     after=self._cursor, kind="alarm", campaign=self._campaign
                 ):
-                    self._tell(Alarm.from_json(self._ledger.read(entry).facts))
-                    newest = max(newest, entry.id)
+                    self._cursor = entry.id
+                    self._tell(entry)
             except LedgerError:
                 return
-            self._cursor = newest
+            self._cursor = max(self._cursor, newest)
 
-    def _tell(self, alarm: Alarm) -> None:
+    def _tell(self, entry: Entry) -> None:
+        try:
+            alarm = Alarm.from_json(self._ledger.read(entry).facts)
+        except LedgerError as error:  # It may not keep others from being told.
+            _LOG.warning("an alarm of campaign %s can't be told: %s", self._campaign, error)
+            return
         self.gaming += alarm.is_gamed
         _LOG.warning(
             "ALARM in campaign %s: %s. `vladder campaign show %s` tells more",

@@ -112,4 +112,4 @@ def test_an_entry_that_no_program_writes_is_named_by_who_meets_it_and_by_verify(
             meet(ledger, ladder)
 
         told = [each for each in ledger.verify().problems if f"entry {forged} can't be" in each]  # type: ignore[attr-defined]
-    assert len(told) == (kind != "belief")  # What it teaches is read where it is learnt.
+    assert len(told) == 1

@@ -11,7 +11,7 @@ from verifier_ladder.alerts.causes import Cause, causes
 from verifier_ladder.alerts.delivery import Deliver, SilentError, receivers
 from verifier_ladder.alerts.rules import AlertRules
 from verifier_ladder.containment import ContainedLog, ends_program, text_of
-from verifier_ladder.errors import LadderError
+from verifier_ladder.errors import LadderError, LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 
@@ -120,9 +120,13 @@ class Alerts:
     def _take_up(self) -> None:
         """Read what was delivered, by whatever process."""
         for entry in self._ledger.entries(after=self._read, kind=KIND):
-            facts = self._ledger.read(entry).facts
-            self._told.add((str(facts["to"]), str(facts["cause"])))
             self._read = entry.id
+            try:
+                facts = self._ledger.read(entry).facts
+            except LedgerError as error:  # It may not keep anybody from being told.
+                _LOG.warning("a delivery of an alert can't be read: %s", error)
+                continue
+            self._told.add((facts["to"], facts["cause"]))
 
     def _tell(self, name: str, deliver: Deliver, cause: Cause) -> bool:
         later = self._later.get((name, cause.name))

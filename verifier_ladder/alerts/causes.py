@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.alerts.rules import AlertRules
 from verifier_ladder.budget import place_label
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Account
 from verifier_ladder.scheduler.drift import Alarm
@@ -70,10 +71,13 @@ def _budget(campaign: str, account: Account, rules: AlertRules) -> Iterator[Caus
 
 def _drift(ledger: Ledger, after: int) -> Iterator[Cause]:
     for entry in ledger.entries(after=after, kind="alarm"):
-        alarm = Alarm.from_json(ledger.read(entry).facts)
+        try:
+            told = Alarm.from_json(ledger.read(entry).facts).headline
+        except LedgerError as error:  # It may not keep others from being told.
+            told = f"an alarm can't be read: {error}"
         yield Cause(
             f"drift/{entry.campaign}/{entry.id}", "drift", entry.campaign,
-            printable(f"{entry.campaign}: {alarm.headline}", 500),
+            printable(f"{entry.campaign}: {told}", 500),
         )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ an error that names the entry; so whoever reads facts needs no guard of his own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from verifier_ladder.arguments import checked_value
@@ -30,8 +31,18 @@ _FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     "approval": {"wells": "int"},
     "plan": {"horizon": "int"},
     "limits": {"accounts": "list"},
+    "alarm": {
+        "stratum": "str", "direction": "Literal[overrated, underrated, unsure]", "audits": "int",
+        "winners": "list",
+    },
+    "alert": {"to": "str", "cause": "str", "text": "str"},
+    "belief": {"keys": "list[str]", "lessons": "Mapping[str, Any]", "costs": "list"},
 }  # fmt: skip
 """Facts that an entry of a kind always has, as annotations."""
+_WINNER: Final = frozenset({"sample", "z", "estimate", "truth", "group"})
+_TABLES: Final = ("scores", "deviations", "features", "target")
+_NUMBERS: Final = frozenset({float, int, type(None)})
+"""Types of a table's numbers; None is one that is not known."""
 _UNDECIDED: Final = "undecided_after"
 
 
@@ -94,6 +105,70 @@ def _check_limits(facts: Mapping[str, Any]) -> None:
             Tier(tier)
 
 
+def _check_alarm(facts: Mapping[str, Any]) -> None:
+    for sample in (facts["first"], facts["last"]):
+        _check_sample(sample)
+    for winner in facts["winners"]:
+        _check_sample(winner["sample"])
+        checked_value("winner", "group", winner.get("group", ""), "str")
+        _check_numbers([winner[name] for name in ("z", "estimate", "truth")])
+        if odd := winner.keys() - _WINNER:
+            raise ValueError(f"no winner has {min(odd)!r:.60}")
+    _check_numbers([facts.get("error")])
+
+
+def _check_belief(facts: Mapping[str, Any]) -> None:
+    for key in facts["keys"]:
+        bytes.fromhex(key)
+    for key, is_open in facts.get("turns", ()):
+        bytes.fromhex(key)
+        checked_value("belief", "turn", is_open, "bool")
+    _check_lessons(facts["lessons"])
+    if "waiting" in facts:
+        _check_lessons(facts["waiting"])
+    for told in facts["costs"]:
+        checked_value("costs", "verifier", told["verifier"], "str")
+        checked_value("costs", "columns", told["columns"], "list")
+
+
+def _check_lessons(stored: Mapping[str, Any]) -> None:
+    count = len(list(map(bytes.fromhex, stored["keys"])))
+    for name in _TABLES:
+        _check_table(name, stored[name], count)
+    for row in stored.get("rejected", ()):
+        if row not in range(count):
+            raise ValueError(f"there is no lesson {row!r:.60}")
+    if len(stored["audits"]) != count:
+        raise ValueError(f"it has audits of {len(stored['audits'])} lessons instead of {count}")
+    for audit in filter(None, stored["audits"]):
+        _check_sample(audit["sample"])
+        *numbers, (verifier, is_rejected) = audit["draw"]
+        checked_value("draw", "verifier", verifier, "str")
+        checked_value("draw", "is_rejected", is_rejected, "bool")
+        _check_numbers([*numbers, audit["surprise"], audit["truth"]])
+        if len(numbers) != 6:
+            raise ValueError("a draw has six numbers")
+
+
+def _check_table(name: str, rows: Any, count: int) -> None:
+    """Refuse what is no table of so many rows."""
+    if len(rows) != count or len(set(map(len, rows))) > 1:
+        raise ValueError(f"its {name} are not those of {count} lessons")
+    _check_numbers(chain.from_iterable(rows))
+
+
+def _check_numbers(values: Iterable[Any]) -> None:
+    if not _NUMBERS.issuperset(map(type, values)):
+        raise TypeError("something stands where a number has to")
+
+
+def _check_sample(sample: Any) -> None:
+    run, step, position = sample
+    checked_value("sample", "run", run, "str")
+    checked_value("sample", "step", step, "int")
+    checked_value("sample", "position", position, "int")
+
+
 def _match(form: re.Pattern[str], text: str) -> None:
     if not form.fullmatch(text):
         raise ValueError(f"{text!r:.60} names nothing that a batch is put on")
@@ -101,4 +176,5 @@ def _match(form: re.Pattern[str], text: str) -> None:
 
 _DEEPER: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {
     "reading": _check_reading, "batch": _check_batch, "limits": _check_limits,
+    "alarm": _check_alarm, "belief": _check_belief,
 }  # fmt: skip

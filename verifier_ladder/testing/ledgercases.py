@@ -107,7 +107,7 @@ class CaseTests:
     ) -> None:
         told = ledger.clock() + 1000.0
         entry = ledger.append(
-            Block("belief", CAMPAIGN, facts={"n": 1}), sealing=Sealing(told, told + 1000.0)
+            Block("retry", CAMPAIGN, facts={"n": 1}), sealing=Sealing(told, told + 1000.0)
         )
         sealed = ledger.entry(entry)
         assert sealed is not None
@@ -122,7 +122,7 @@ class CaseTests:
         now = ledger.clock()
         with pytest.raises(LateError):
             ledger.append(
-                Block("belief", CAMPAIGN, facts={"n": 1}),
+                Block("retry", CAMPAIGN, facts={"n": 1}),
                 sealing=Sealing(now + ahead, now + ahead),
             )
         assert ledger.newest() == 0

@@ -129,7 +129,7 @@ def build(place: str) -> None:
             pass
         with ledger._writing() as connection:
             for number in range(FILLERS):
-                write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
+                write(connection, Draft(Block("retry", CAMPAIGN, facts={"n": number})))
         ledger.seal()
         ledger.append(score_block(["secret", "hidden"], step=7))
         ledger.append(score_block(["secret"], step=7, kind="revision", revision=1))

@@ -42,11 +42,11 @@ def go_on_behind(place: str, number: int) -> None:
         with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
             connection.execute("SELECT setval('entry_id_seq', %s)", (number,))
         return
-    body = encode(Block("belief", CAMPAIGN, facts={}), 1.0)
+    body = encode(Block("retry", CAMPAIGN, facts={}), 1.0)
     with closing(sqlite3.connect(place)) as file, file:
         file.execute(
             "INSERT INTO entry (id, kind, campaign, recorded_at, leaf, body) "
-            "VALUES (?, 'belief', ?, 1.0, ?, ?)",
+            "VALUES (?, 'retry', ?, 1.0, ?, ?)",
             (number, CAMPAIGN, leaf(body), body),
         )
 

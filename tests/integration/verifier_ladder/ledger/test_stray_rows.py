@@ -58,7 +58,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     with opened(url) as ledger:
         with ledger._writing() as connection:
             for number in range(SIZE):
-                write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
+                write(connection, Draft(Block("retry", CAMPAIGN, facts={"n": number})))
         while ledger.sequence():
             pass
         ledger.append(score_block(["waits"], step=1))

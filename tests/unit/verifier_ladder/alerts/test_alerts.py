@@ -19,6 +19,7 @@ import verifier_ladder as vl
 from verifier_ladder.alerts import AlertRules, load_rules
 from verifier_ladder.alerts.alerter import Alerter, Alerts
 from verifier_ladder.alerts.causes import causes
+from verifier_ladder.campaignrecord import AlarmWatch
 from verifier_ladder.cli.app import app
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -133,6 +134,24 @@ def test_drift_is_told_without_what_a_terminal_would_obey(ledger: Ledger) -> Non
     assert "being gamed" in cause.text
     assert "\x1b" not in cause.text
     assert [] == names(ledger, AlertRules(drift=False))
+
+
+def test_a_forged_entry_keeps_nobody_from_being_told(
+    ledger: Ledger, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    sample, watch = ["run", 0, 1], AlarmWatch(ledger, CAMPAIGN)
+    honest = {**HOSTILE, "first": sample, "last": sample, "winners": []}
+    for kind, facts in [("alarm", {}), ("alarm", honest), ("alert", {"to": 1})]:
+        ledger.append(Block(kind, CAMPAIGN, facts=facts))
+    for _ in range(2):
+        watch.look(at_once=True)
+
+    assert 1 == watch.gaming
+    forged, told = caplog.messages
+    assert "can't be told: entry 2" in forged
+    assert "ALARM in campaign" in told
+    assert 2 == Alerts(ledger, receiver.rules).look()
+    assert [f"drift/{CAMPAIGN}/{entry}" for entry in (2, 3)] == receiver.heard
 
 
 # -- delivery ------------------------------------------------------------------------------------

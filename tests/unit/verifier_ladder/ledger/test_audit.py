@@ -69,7 +69,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ledger.sequence()
         with ledger._writing() as connection:
             for number in range(ENTRIES - 5):
-                write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
+                write(connection, Draft(Block("retry", CAMPAIGN, facts={"n": number})))
         ledger.note_verifier("length", "1", "aa")
         ledger.mentions(key("a"))
     return path
@@ -261,7 +261,7 @@ def test_a_fork_is_found_with_a_saved_checkpoint(honest: Path, tmp_path: Path) -
     (tmp_path / "copy.db.key.signed").unlink()
     with opened(path) as ledger:
         for number in range(ENTRIES):
-            ledger.append(Block("belief", CAMPAIGN, facts={"n": -number}))
+            ledger.append(Block("retry", CAMPAIGN, facts={"n": -number}))
         with pytest.raises(LedgerError, match="accept-restore"):
             ledger.sequence()
         assert ledger.accept_restore() is not None

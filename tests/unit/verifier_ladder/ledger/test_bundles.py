@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / "saved").write_text(str(ledger.checkpoint()))
         with ledger._writing() as connection:
             for number in range(ENTRIES - 1):
-                write(connection, Draft(Block("belief", CAMPAIGN, facts={"n": number})))
+                write(connection, Draft(Block("retry", CAMPAIGN, facts={"n": number})))
         assert ENTRIES == export_tiles(ledger, place / "log")
     return place / "log"
 

@@ -10,6 +10,17 @@ from verifier_ladder.ledger.records import Block
 
 CASE = b"a case".hex()
 CLAIM = {"act": "claim", "case": CASE, "seat": 1, "lease": 60.0}
+SAMPLE = ["run", 0, 3]
+WINNER = {"sample": SAMPLE, "z": -3.0, "estimate": 2.0, "truth": 0.5, "group": "a"}
+AUDIT = {
+    "sample": SAMPLE, "draw": [0.5, 0.25, None, 2.0, 1.0, None, ["cheap", False]],
+    "surprise": None, "truth": 0.5, "is_good": True, "group": "",
+}  # fmt: skip
+LESSONS: dict[str, Any] = {
+    "keys": [CASE, b"another".hex()], "scores": [[1.0, None], [2.0, None]],
+    "deviations": [[None, None]] * 2, "features": [[], []], "target": [[0.5], [None]],
+    "rejected": [1], "audits": [AUDIT, None],
+}  # fmt: skip
 HONEST: dict[str, dict[str, Any]] = {
     "cancel": {"run": None, "step": 3, "positions": [1, 2], "at_work": False},
     "cancelled": {"request": 1, "samples": 2, "checks": 0},
@@ -19,7 +30,16 @@ HONEST: dict[str, dict[str, Any]] = {
     "plan": {"horizon": 20_000},
     "limits": {"accounts": [[3, 2, "closed"], [-1, 0, "limited"]]},
     "score": {"undecided_after": 3},
-}
+    "alarm": {
+        "stratum": "cheap", "direction": "overrated", "audits": 9, "first": SAMPLE,
+        "last": SAMPLE, "winners": [WINNER],
+    },
+    "alert": {"to": "webhook", "cause": "dead/xtb/1/1", "text": "1 check is dead"},
+    "belief": {
+        "keys": [CASE], "lessons": LESSONS,
+        "costs": [{"verifier": "cheap", "columns": [[[1.0]], [[]], [[2.0]], [False]]}],
+    },
+}  # fmt: skip
 FORGED: list[tuple[str, dict[str, Any]]] = [
     ("cancel", {"positions": 2**62}),
     ("cancel", {"positions": ["1"]}),
@@ -41,6 +61,22 @@ FORGED: list[tuple[str, dict[str, Any]]] = [
     ("plan", {"horizon": 2**62}),
     ("limits", {"accounts": [[7, 2, "closed"]]}),
     ("score", {"undecided_after": "all"}),
+    ("alarm", {"direction": "down"}),
+    ("alarm", {"first": ["run", "0", 3]}),
+    ("alarm", {"winners": [{**WINNER, "z": "3"}]}),
+    ("alarm", {"winners": [{**WINNER, "by": "eve"}]}),
+    ("alarm", {"error": "large"}),
+    ("alert", {"cause": None}),
+    ("belief", {"keys": ["no digits"]}),
+    ("belief", {"turns": [[CASE, "open"]]}),
+    ("belief", {"lessons": {**LESSONS, "keys": [CASE]}}),
+    ("belief", {"lessons": {**LESSONS, "scores": [[1.0, None], [2.0]]}}),
+    ("belief", {"lessons": {**LESSONS, "target": [[0.5], ["high"]]}}),
+    ("belief", {"lessons": {**LESSONS, "rejected": [2]}}),
+    ("belief", {"lessons": {**LESSONS, "audits": [None]}}),
+    ("belief", {"lessons": {**LESSONS, "audits": [{**AUDIT, "draw": [0.5]}, None]}}),
+    ("belief", {"waiting": {**LESSONS, "features": [[], [1.0]]}}),
+    ("belief", {"costs": [{"verifier": 3, "columns": []}]}),
 ]
 
 
