@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.keys import canonical_json
-from verifier_ladder.learners.messages import group_of
+from verifier_ladder.learners.messages import groups_of
 from verifier_ladder.rollouts.columns import Columns
 from verifier_ladder.rollouts.records import RolloutFile, words
 
@@ -57,17 +57,22 @@ def row_of(line: int, values: Mapping[str, Any], columns: Columns) -> Row | BadR
         content, messages = _content(values, columns.content)
         task = _task(values, columns, messages)
         prompt = None if columns.prompt is None else values.get(columns.prompt)
-        group = _group_of(line, values, columns, prompt)
+        group = _group_of(line, values, columns, prompt, task)
     except RowError as error:
         return BadRow(line, str(error))
     return Row(line, content, task, group, prompt, messages)
 
 
-def _group_of(line: int, values: Mapping[str, Any], columns: Columns, prompt: Any) -> str:
+def _group_of(
+    line: int, values: Mapping[str, Any], columns: Columns, prompt: Any,
+    task: Mapping[str, Any] | None,
+) -> str:  # fmt: skip
     if columns.group is not None:
         return _group(values, columns.group)
-    # Without either every row stands alone; its line is as good a name as any.
-    return f"line {line}" if prompt is None else group_of(prompt)
+    if prompt is None:
+        return f"line {line}"  # Every row stands alone; its line is as good a name as any.
+    (name,) = groups_of([prompt], [task])
+    return name
 
 
 def _value(values: Mapping[str, Any], column: str) -> Any:

@@ -104,6 +104,14 @@ def test_a_chat_is_a_group_all_the_same() -> None:
     assert read(g=chat).group == read(g=list(chat)).group
 
 
+def test_a_prompt_with_another_answer_names_another_group() -> None:
+    columns = Columns("c", fields={"answer": "a"}, prompt="q")
+    found = [row_of(1, {"c": "x", "q": "2 + 2 =", "a": a}, columns) for a in ("4", "four", "4")]
+    first, other, again = (each.group for each in found if isinstance(each, Row))
+
+    assert first == again != other
+
+
 @pytest.mark.parametrize("task", [{"ß": 1}, {"n": 2**60}, {"x": float("nan")}])
 def test_a_task_that_can_t_be_a_key_is_a_bad_row(task: Any) -> None:
     assert "its task can't be kept" in reason(row(t=task))
