@@ -7,6 +7,7 @@ from math import isnan
 
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.encoding import reading
 from verifier_ladder.reward import Advantage, Revision
 from verifier_ladder.scheduler.steprewards import StepRewards
 
@@ -62,9 +63,11 @@ class RevisionReader:
             step.read(entry.id)
             now, change = step.advantages().tolist(), step.changes(before).tolist()
             self.compared += len(now)
-            for position, reward, previous in zip(
-                listed(samples.positions), block.rewards, block.facts["previous"], strict=True
-            ):
+            with reading(entry.id, "what rewards were before"):
+                told = [*zip(
+                    listed(samples.positions), block.rewards, block.facts["previous"], strict=True
+                )]  # fmt: skip
+            for position, reward, previous in told:
                 row = step.row(position)
                 yield Revision(
                     entry.id, samples.run, samples.step, position, reward, previous,

@@ -37,6 +37,8 @@ _FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "alert": {"to": "str", "cause": "str", "text": "str"},
     "belief": {"keys": "list[str]", "lessons": "Mapping[str, Any]", "costs": "list"},
+    "shadow": {"run": "str", "step": "int", "samples": "int", "reason": "str"},
+    "transcript": {"run": "str", "groups": "Mapping[str, Any]", "samples": "list"},
 }  # fmt: skip
 """Facts that an entry of a kind always has, as annotations."""
 _WINNER: Final = frozenset({"sample", "z", "estimate", "truth", "group"})
@@ -142,12 +144,11 @@ def _check_lessons(stored: Mapping[str, Any]) -> None:
         raise ValueError(f"it has audits of {len(stored['audits'])} lessons instead of {count}")
     for audit in filter(None, stored["audits"]):
         _check_sample(audit["sample"])
-        *numbers, (verifier, is_rejected) = audit["draw"]
+        chance, number, estimate, factor, mean, deviation, (verifier, is_rejected) = audit["draw"]
         checked_value("draw", "verifier", verifier, "str")
         checked_value("draw", "is_rejected", is_rejected, "bool")
-        _check_numbers([*numbers, audit["surprise"], audit["truth"]])
-        if len(numbers) != 6:
-            raise ValueError("a draw has six numbers")
+        _check_numbers([chance, number, estimate, factor, mean, deviation])
+        _check_numbers([audit["surprise"], audit["truth"]])
 
 
 def _check_table(name: str, rows: Any, count: int) -> None:
@@ -160,6 +161,15 @@ def _check_table(name: str, rows: Any, count: int) -> None:
 def _check_numbers(values: Iterable[Any]) -> None:
     if not _NUMBERS.issuperset(map(type, values)):
         raise TypeError("something stands where a number has to")
+
+
+def _check_transcript(facts: Mapping[str, Any]) -> None:
+    for known in facts["groups"].values():
+        checked_value("transcript", "group", known, "Mapping[str, Any]")
+    for step, position, known in facts["samples"]:
+        checked_value("transcript", "step", step, "int")
+        checked_value("transcript", "position", position, "int")
+        checked_value("transcript", "sample", known, "Mapping[str, Any]")
 
 
 def _check_sample(sample: Any) -> None:
@@ -176,5 +186,5 @@ def _match(form: re.Pattern[str], text: str) -> None:
 
 _DEEPER: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {
     "reading": _check_reading, "batch": _check_batch, "limits": _check_limits,
-    "alarm": _check_alarm, "belief": _check_belief,
+    "alarm": _check_alarm, "belief": _check_belief, "transcript": _check_transcript,
 }  # fmt: skip

@@ -1,8 +1,9 @@
 """Late truth: revisions say what they change, and the rest of the group can be asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.candidate import UNKNOWN_SIZE
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.memory import MemoryLedger
 from verifier_ladder.ledger.records import Block, DecisionColumns, SampleColumns
 from verifier_ladder.reward import Advantage, Revision, Reward
@@ -42,7 +44,7 @@ class Told:
     def write(
         self, kind: str, positions: list[int], values: Sequence[float | None], *, step: int,
         groups: Sequence[str] | None, drawn: Sequence[bool] = (), spread: float | None = None,
-        size: int = 0,
+        size: int = 0, facts: Mapping[str, Any] | None = None,
     ) -> int:  # fmt: skip
         group_sizes, size = [size] * len(positions), len(positions)
         samples = SampleColumns(
@@ -54,10 +56,11 @@ class Told:
             "p 1", list(range(size)), [0] * size, [-1] * size, [0] * size, ("why",), [nan] * size,
             [nan] * size, [0.1] * size, numbers, [0.0] * size,
         )  # fmt: skip
+        usual = {"previous": [None] * size} if kind == "revision" else {}
         return self.ledger.append(Block(
             kind, "c", samples=samples, decisions=[decisions],
             rewards=[Reward(value, spread) for value in values],
-            facts={"previous": [None] * size} if kind == "revision" else {},
+            facts=usual if facts is None else facts,
         ))  # fmt: skip
 
     def revisions(self, after: int = 0) -> list[Revision]:
@@ -79,6 +82,15 @@ def test_a_revision_names_its_group_and_who_wrote_the_sample(told: Told) -> None
     (revision,) = told.revisions()
 
     assert ("a", "v1") == (revision.group, revision.learner_version)
+
+
+@pytest.mark.parametrize("facts", [{}, {"previous": []}, {"previous": 3}])
+def test_a_revision_that_no_program_writes_is_named(told: Told, facts: dict[str, Any]) -> None:
+    told.score([3.0])
+    forged = told.write("revision", [0], [5.0], groups=[""], step=0, facts=facts)
+
+    with pytest.raises(LedgerError, match=f"entry {forged} of the ledger is damaged"):
+        told.revisions()
 
 
 def test_a_revision_tells_its_advantage_and_what_it_adds(told: Told) -> None:

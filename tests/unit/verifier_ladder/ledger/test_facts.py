@@ -39,6 +39,10 @@ HONEST: dict[str, dict[str, Any]] = {
         "keys": [CASE], "lessons": LESSONS,
         "costs": [{"verifier": "cheap", "columns": [[[1.0]], [[]], [[2.0]], [False]]}],
     },
+    "shadow": {"run": "r", "step": 3, "samples": 8, "reason": "the disk is full"},
+    "transcript": {
+        "run": "r", "groups": {"a": {"prompt": "2 + 2 ="}}, "samples": [[0, 2, {"group": "a"}]],
+    },
 }  # fmt: skip
 FORGED: list[tuple[str, dict[str, Any]]] = [
     ("cancel", {"positions": 2**62}),
@@ -77,6 +81,9 @@ FORGED: list[tuple[str, dict[str, Any]]] = [
     ("belief", {"lessons": {**LESSONS, "audits": [{**AUDIT, "draw": [0.5]}, None]}}),
     ("belief", {"waiting": {**LESSONS, "features": [[], [1.0]]}}),
     ("belief", {"costs": [{"verifier": 3, "columns": []}]}),
+    ("shadow", {"step": None}),
+    ("transcript", {"groups": {"a": "2 + 2 ="}}),
+    ("transcript", {"samples": [[0, {"group": "a"}]]}),
 ]
 
 
