@@ -141,7 +141,10 @@ def test_a_forged_entry_keeps_nobody_from_being_told(
 ) -> None:
     sample, watch = ["run", 0, 1], AlarmWatch(ledger, CAMPAIGN)
     honest = {**HOSTILE, "first": sample, "last": sample, "winners": []}
-    for kind, facts in [("alarm", {}), ("alarm", honest), ("alert", {"to": 1})]:
+    entries: list[tuple[str, dict[str, Any]]] = [
+        ("alarm", {}), ("alarm", honest), ("alert", {"to": 1})
+    ]  # fmt: skip
+    for kind, facts in entries:
         ledger.append(Block(kind, CAMPAIGN, facts=facts))
     for _ in range(2):
         watch.look(at_once=True)
