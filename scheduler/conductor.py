@@ -48,10 +48,12 @@ from verifier_ladder.scheduler.reviser import Reviser
 from verifier_ladder.scheduler.runsteps import RunSteps
 from verifier_ladder.scheduler.scorer import Batch, Scorer
 from verifier_ladder.scheduler.superseding import supersede
+from verifier_ladder.scheduler.surrogates import Surrogates
 from verifier_ladder.scheduler.undecided import Undecided
 from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.fast.surrogate import Surrogate
 from verifier_ladder.verdict import Verdict
 
 _LOG = ContainedLog("verifier_ladder")
@@ -78,6 +80,7 @@ class Conductor:
         """Serve a campaign; `start` takes up what an earlier process left."""
         self.name, self.ladder = name, ladder
         self._ledger, self._engine, self._seed = ledger, engine, seed
+        self._surrogates = Surrogates(name, ladder, ledger)
         self._steps = RunSteps(name, ledger)
         self._watches = Watches()
         self._believes = len(ladder.rungs) > 1
@@ -93,6 +96,7 @@ class Conductor:
 
     def _build(self) -> None:
         """Make the paths, knowing nothing."""
+        self.ladder = self._surrogates.in_force()
         name, ladder, ledger, engine = self.name, self.ladder, self._ledger, self._engine
         lock = RLock()
         knowledge = Knowledge(ladder, create_model(ladder), horizon_of(ledger, name))
@@ -174,6 +178,7 @@ class Conductor:
 
     def _left(self) -> None:
         """Let the engine go on with what it left for later, once the last caller is out."""
+        self._surrogates.heard(self._learning.judgements)
         if self._is_behind and self._occupancy.is_empty:
             self._engine.catch_up()
 
@@ -254,6 +259,7 @@ class Conductor:
 
     def _score(self, batch: Batch, deadline: float | None) -> list[Reward]:
         self._steps.note(batch.run, batch.step)
+        self._exchange()
         until = None if deadline is None else monotonic() + deadline
         if len(self.ladder.rungs) == 1 and self.ladder.tiers[0] == Tier.FAST:
             with self._working():
@@ -279,6 +285,22 @@ class Conductor:
             return rewards
         return [latest.get(key, reward) for key, reward in zip(keys, rewards, strict=True)]
 
+    def _exchange(self) -> None:
+        """Have another version of the surrogate judge from now on.
+
+        All is read anew for that, as when the campaign is opened. It has to wait while a caller
+        waits, who would be told less exactly how many answers have come in time, and while a check
+        is filed under the version before.
+        """
+        if not self._surrogates.is_news:
+            return
+        open_states = [CheckState.QUEUED, CheckState.LEASED]
+        with self._turn:
+            self._is_stale |= self._watches.is_quiet and not self._ledger.checks(
+                states=open_states, campaign=self.name, verifier=Surrogate.name, limit=1,
+                payloads=False,
+            )  # fmt: skip
+
     def _read(
         self, keys: Sequence[SampleKey], deadline: float | None
     ) -> Mapping[SampleKey, Reward]:
@@ -299,6 +321,7 @@ class Conductor:
     def submit(self, batch: Batch) -> None:
         """Score one batch without waiting for higher tiers; its rewards are in the ledger."""
         self._steps.note(batch.run, batch.step)
+        self._exchange()
         with self._working():
             rewards = self._scorer.score(batch, None)
         if any(reward.pending for reward in rewards):
@@ -519,5 +542,6 @@ class Conductor:
 
     def close(self) -> None:
         """Leave the engine, and let others decide."""
+        self._surrogates.close()
         self._engine.detach(self.name)
         self._baton.close()

@@ -16,7 +16,7 @@ from typing import Any
 
 from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
 from verifier_ladder.case import is_late, late, settlement_field
-from verifier_ladder.keys import NO_TASK, check_keys, content_key, task_digest
+from verifier_ladder.keys import NO_TASK, check_key, check_keys, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.memory import BATCHES, PIECE, cuts, share
@@ -145,6 +145,7 @@ class Intake:
         (standing,) = self.cache.find([made.subject])
         if standing is None:
             self._look_up([made])
+            self._look_back(made)
             standing = self.cache.add({made.subject: made})[made.subject]
         return standing
 
@@ -285,6 +286,18 @@ class Intake:
                     standing.verdicts[name] = verdict
                 elif verdict is not None:
                     standing.hear(verifier, number, verdict)
+
+    def _look_back(self, standing: Standing) -> None:
+        """Take over what a verifier said as the campaign had it before: samples climb by it."""
+        for place, (verifier, number) in enumerate(self._ladder.askings):
+            if not verifier.earlier or verifier.name in standing.verdicts or not standing.keys:
+                continue
+            named = standing.named_for(verifier)
+            keys = [check_key(digest, *named, number) for digest in verifier.earlier]
+            known = self._ledger.verdicts(keys)
+            if (key := next(filter(known.__contains__, keys), None)) is not None:
+                standing.keys = (*standing.keys[:place], key, *standing.keys[place + 1 :])
+                standing.hear(verifier, number, known[key])
 
     @staticmethod
     def _check_keys(standings: list[Standing], verifier: Verifier, number: int) -> list[bytes]:

@@ -53,6 +53,11 @@ class Learning:
         self._turns: Turns[Lessons] = Turns()
         self._since = 0
 
+    @property
+    def judgements(self) -> int:
+        """How many candidates the top tier has judged."""
+        return len(self._judged)
+
     def restore(self) -> None:
         """Learn again what the ledger says was learnt; what waited for its turn waits again.
 

@@ -42,6 +42,11 @@ class Watches:
                 if key in self._wanted and reward.pending:
                     self._open[key] = reward
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody waits for any sample."""
+        return not self._wanted
+
     def is_wanted(self, key: SampleKey) -> bool:
         """Whether somebody waits for a sample's reward."""
         return key in self._wanted

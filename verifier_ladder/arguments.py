@@ -30,8 +30,8 @@ _TIME: Final = frozenset({"float", "str"})
 LARGEST: Final = 2**53 - 1
 """The largest whole number that every reader of JSON reads exactly."""
 _NO_LEAST: Final = float("-inf")
-_SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy"})
-"""Annotations that tell nothing, and a protocol, which the ladder looks at itself."""
+_SKIPPED: Final = frozenset({"Any", "object", "EscalationPolicy", "Descriptors"})
+"""Annotations that tell nothing, and protocols, which whoever takes them looks at."""
 _MARK: Final = "is_checked"
 _ITEMS: Final = {
     "str": " of texts", "str | Path": " of texts", "int": " of whole numbers", "Transcript": "",

@@ -256,10 +256,19 @@ class Ladder:
                 f"a namespace can't be called {namespace!r}; use up to 100 letters, digits and "
                 "._-:/"
             )
-        made = copy(self)
+        made = self._with({v: _placed(v, namespace) for v in self.verifiers})
         made.namespace = namespace
+        return made
+
+    def exchanged(self, old: Verifier, new: Verifier) -> Ladder:
+        """The same ladder with another version of a verifier in the place of one."""
+        return self._with({old: new})
+
+    def _with(self, others: Mapping[Verifier, Verifier]) -> Ladder:
+        """A copy with other verifiers in the places of some."""
+        made = copy(self)
         made.rungs = tuple(
-            Rung(rung.tier, [_placed(v, namespace) for v in rung.verifiers]) for rung in self.rungs
+            Rung(rung.tier, [others.get(v, v) for v in rung.verifiers]) for rung in self.rungs
         )
         for name in ("tiers", "scorers", "verifiers", "askings", "digest"):
             made.__dict__.pop(name, None)

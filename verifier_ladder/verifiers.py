@@ -281,6 +281,14 @@ class Verifier:
         return in_namespace(self.digest, self.namespace)
 
     @property
+    def earlier(self) -> Sequence[bytes]:
+        """Its `key_digest` as its campaign has had it before, the newest first.
+
+        What it said then holds for samples that were decided by it and still climb.
+        """
+        return ()
+
+    @property
     def _given_version(self) -> object:
         """The version that the author gave; how those from source begin if there is none."""
         for space in (vars(self), *map(vars, type(self).__mro__)):

@@ -47,7 +47,7 @@ class Declaration:
         is_same = isfinite(deviation) or all(v.same_quantity for v in rung.primaries)
         return cls(
             "+".join(v.name for v in rung.primaries),
-            "+".join(v.digest.hex() for v in rung.primaries),
+            "+".join(str(v.as_json()["digest"]) for v in rung.primaries),
             is_same, deviation,
             is_other=not is_same and any(v.unit and v.unit != unit for v in rung.primaries),
         )  # fmt: skip

@@ -39,6 +39,10 @@ _FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     "belief": {"keys": "list[str]", "lessons": "Mapping[str, Any]", "costs": "list"},
     "shadow": {"run": "str", "step": "int", "samples": "int", "reason": "str"},
     "transcript": {"run": "str", "groups": "Mapping[str, Any]", "samples": "list"},
+    "surrogate": {
+        "labels": "int", "trained": "int", "speaks": "Mapping[str, Any] | None",
+        "shadow": "Mapping[str, Any] | None",
+    },
 }  # fmt: skip
 """Facts that an entry of a kind always has, as annotations."""
 _WINNER: Final = frozenset({"sample", "z", "estimate", "truth", "group"})
@@ -179,6 +183,14 @@ def _check_sample(sample: Any) -> None:
     checked_value("sample", "position", position, "int")
 
 
+def _check_surrogate(facts: Mapping[str, Any]) -> None:
+    for version in (facts["speaks"], facts["shadow"]):
+        if version is not None:
+            checked_value("version", "labels", version["labels"], "int", 1)
+            for name in ("name", "weights.npy", "trained.npy"):
+                bytes.fromhex(version[name])
+
+
 def _match(form: re.Pattern[str], text: str) -> None:
     if not form.fullmatch(text):
         raise ValueError(f"{text!r:.60} names nothing that a batch is put on")
@@ -187,4 +199,5 @@ def _match(form: re.Pattern[str], text: str) -> None:
 _DEEPER: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {
     "reading": _check_reading, "batch": _check_batch, "limits": _check_limits,
     "alarm": _check_alarm, "belief": _check_belief, "transcript": _check_transcript,
+    "surrogate": _check_surrogate,
 }  # fmt: skip

@@ -137,6 +137,7 @@ KINDS = (
     "score", "check", "revision", "campaign", "run", "plan", "limits", "belief", "review",
     "import", "merge", "retry", "alarm", "alert", "transcript", "sealing", "source", "restore",
     "cancel", "cancelled", "shadow", "approval", "batch", "feed", "reading",
+    "surrogate",
 )  # fmt: skip
 """Kinds of entries; `docs/reference/tables.md` tells what each is."""
 FEEDS = "feed/"

@@ -1,0 +1,77 @@
+"""Surrogates of words, whose every part is cheap: no RDKit, no torch, no worker process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from verifier_ladder.artifact import artifacts_of
+from verifier_ladder.keys import check_key, content_key
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Block, VerdictRow
+from verifier_ladder.scheduler.surrogates import KIND
+from verifier_ladder.tiers.fast.surrogate import (
+    DATA,
+    MEMBERS,
+    TRAINED,
+    WEIGHTS,
+    WIDTH,
+    Model,
+    Surrogate,
+    Training,
+    trained_bytes,
+)
+from verifier_ladder.verdict import Verdict
+
+
+class Letters:
+    """Describes a text by how often a and b are in it; anagrams are one family."""
+
+    kind = "text"
+    version = "1"
+
+    def numbers(self, content: str | bytes) -> list[float]:
+        return [float(str(content).count("a")), float(str(content).count("b"))]
+
+    def family(self, content: str | bytes) -> str:
+        return "".join(sorted(str(content)))
+
+
+def surrogate(**settings: object) -> Surrogate:
+    """A surrogate of texts that runs in this process."""
+    made = Surrogate(kind="text", descriptors=Letters(), **settings)  # type: ignore[arg-type]
+    made.isolation = "inline"
+    return made
+
+
+def model(slope: float = 1.0, name: str = "ab" * 32, noise: float = 0.5) -> Model:
+    """A version that says the number of a's, times a slope."""
+    first = np.zeros((MEMBERS, 2, WIDTH))
+    first[:, 0, 0] = 1.0
+    second = np.zeros((MEMBERS, WIDTH))
+    second[:, 0] = slope
+    layers = first, np.zeros((MEMBERS, WIDTH)), second, np.zeros(MEMBERS)
+    wide = np.full(2, 1.0)
+    return Model(name, 64, noise, np.zeros(2), wide, -9.0, 9.0, layers, frozenset())
+
+
+def publish(
+    ledger: Ledger, campaign: str, of: Surrogate, made: Model, *, is_shadow: bool = False,
+    trained: tuple[str, ...] = (),
+) -> dict[str, object]:  # fmt: skip
+    """Write the entry with which a version begins to speak."""
+    files = artifacts_of({
+        WEIGHTS: made.written(),
+        TRAINED: trained_bytes([content_key("text", text) for text in trained]),
+    })  # fmt: skip
+    by, data = Training(of), content_key(DATA, made.name)
+    said = replace(Verdict.accept(), artifacts=files)
+    row = VerdictRow(check_key(by.key_digest, data), data, by.name, by.version, 0, said)
+    ref = {"name": made.name, "labels": 64} | {n: one.digest for n, one in files.items()}
+    facts = {
+        "labels": 64, "trained": 64, "speaks": None if is_shadow else ref,
+        "shadow": ref if is_shadow else None, "reviews": {},
+    }  # fmt: skip
+    ledger.append(Block(KIND, campaign, verdicts=[row], facts=facts))
+    return ref
