@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wordsurrogates import Letters, model, surrogate
 
 import verifier_ladder as vl
-from tests.support.surrogates import Letters, model, surrogate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.tiers.fast.descriptors import MoleculeDescriptors
 from verifier_ladder.tiers.fast.surrogate import (
