@@ -53,7 +53,6 @@ from verifier_ladder.scheduler.undecided import Undecided
 from verifier_ladder.scheduler.watch import SampleKey, Watches
 from verifier_ladder.scheduler.withdrawal import Wanted, Withdrawn, check_known
 from verifier_ladder.tier import Tier
-from verifier_ladder.tiers.fast.surrogate import Surrogate
 from verifier_ladder.verdict import Verdict
 
 _LOG = ContainedLog("verifier_ladder")
@@ -80,7 +79,7 @@ class Conductor:
         """Serve a campaign; `start` takes up what an earlier process left."""
         self.name, self.ladder = name, ladder
         self._ledger, self._engine, self._seed = ledger, engine, seed
-        self._surrogates = Surrogates(name, ladder, ledger)
+        self._surrogates = Surrogates.of(name, ladder, ledger)
         self._steps = RunSteps(name, ledger)
         self._watches = Watches()
         self._believes = len(ladder.rungs) > 1
@@ -96,7 +95,8 @@ class Conductor:
 
     def _build(self) -> None:
         """Make the paths, knowing nothing."""
-        self.ladder = self._surrogates.in_force()
+        if self._surrogates is not None:
+            self.ladder = self._surrogates.in_force()
         name, ladder, ledger, engine = self.name, self.ladder, self._ledger, self._engine
         lock = RLock()
         knowledge = Knowledge(ladder, create_model(ladder), horizon_of(ledger, name))
@@ -178,7 +178,8 @@ class Conductor:
 
     def _left(self) -> None:
         """Let the engine go on with what it left for later, once the last caller is out."""
-        self._surrogates.heard(self._learning.judgements)
+        if self._surrogates is not None:
+            self._surrogates.heard(self._learning.judgements)
         if self._is_behind and self._occupancy.is_empty:
             self._engine.catch_up()
 
@@ -292,12 +293,12 @@ class Conductor:
         waits, who would be told less exactly how many answers have come in time, and while a check
         is filed under the version before.
         """
-        if not self._surrogates.is_news:
+        surrogates, begun = self._surrogates, [CheckState.QUEUED, CheckState.LEASED]
+        if surrogates is None or not surrogates.is_news:
             return
-        open_states = [CheckState.QUEUED, CheckState.LEASED]
         with self._turn:
             self._is_stale |= self._watches.is_quiet and not self._ledger.checks(
-                states=open_states, campaign=self.name, verifier=Surrogate.name, limit=1,
+                states=begun, campaign=self.name, verifier=surrogates.verifier, limit=1,
                 payloads=False,
             )  # fmt: skip
 
@@ -542,6 +543,7 @@ class Conductor:
 
     def close(self) -> None:
         """Leave the engine, and let others decide."""
-        self._surrogates.close()
+        if self._surrogates is not None:
+            self._surrogates.close()
         self._engine.detach(self.name)
         self._baton.close()

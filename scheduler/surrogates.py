@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import ceil, isnan, nan, sqrt
 from threading import Lock, Thread
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -60,6 +60,8 @@ _FAR: Final = 9.0
 """A squared error counts for no more than so many variances of the labels."""
 _HEAVIEST: Final = 20.0
 """One drawn label speaks for no more candidates than that."""
+_RECENT: Final = 256
+"""Only the latest labels count, for a policy moves on to other candidates."""
 _NICE: Final = 10
 _MEMORY: Final = 4 << 30
 
@@ -190,7 +192,7 @@ def review(
         (values[key], null[key], beside[key], min(1.0 / draw.propensity, _HEAVIEST))
         for key, draw in _drawn(lessons).items()
         if key in scores and not np.isnan([null[key], beside[key]]).any()
-    ]  # fmt: skip
+    ][-_RECENT:]  # fmt: skip
     if len(rows) < 2:  # noqa: PLR2004 - a variance takes two
         return Review(float(len(rows)), nan, nan)
     truth, without, with_, weights = np.array(rows).T
@@ -314,17 +316,9 @@ class Surrogates:
     written at the next one.
     """
 
-    def __init__(self, campaign: str, ladder: Ladder, ledger: Ledger) -> None:
-        """Do nothing yet.
-
-        Raises:
-            ConfigError: If the ladder has no place for its surrogate.
-        """
-        self._campaign, self._ladder, self._ledger = campaign, ladder, ledger
-        held = [each for each in ladder.verifiers if isinstance(each, Surrogate)]
-        self._own = held[0] if held else None
-        if held:
-            _check_place(ladder, held)
+    def __init__(self, campaign: str, ladder: Ladder, ledger: Ledger, own: Surrogate) -> None:
+        """Do nothing yet; see `of`."""
+        self._campaign, self._ladder, self._ledger, self._own = campaign, ladder, ledger, own
         self._history = History(campaign, ladder, ledger)
         self._described: dict[bytes, tuple[Floats, str] | None] = {}
         self._lock = Lock()
@@ -336,10 +330,26 @@ class Surrogates:
         self.is_news = False
         """Whether another version speaks or is in shadow than `in_force` has given."""
 
+    @classmethod
+    def of(cls, campaign: str, ladder: Ladder, ledger: Ledger) -> Self | None:
+        """Those of a campaign; None if its ladder holds no surrogate.
+
+        Raises:
+            ConfigError: If the ladder has no place for it.
+        """
+        held = [each for each in ladder.verifiers if isinstance(each, Surrogate)]
+        if not held:
+            return None
+        _check_place(ladder, held)
+        return cls(campaign, ladder, ledger, held[0])
+
+    @property
+    def verifier(self) -> str:
+        """Name of the surrogate."""
+        return self._own.name
+
     def in_force(self) -> Ladder:
         """The ladder with the version that speaks by now."""
-        if self._own is None:
-            return self._ladder
         self.is_news = False
         entries = list(self._ledger.entries(kind=KIND, campaign=self._campaign))
         states = [State.of(self._ledger.read(entry).facts) for entry in entries]
@@ -352,7 +362,6 @@ class Surrogates:
     def _at(
         self, state: State, earlier: Sequence[Surrogate] = (), *, only_names: bool = False
     ) -> Surrogate:
-        assert self._own is not None  # noqa: S101 - asked by those who know
         speaks, shadow = (
             (_named(ref) if only_names else self._model(ref)) if ref else None
             for ref in (state.speaks, state.shadow)
@@ -378,7 +387,7 @@ class Surrogates:
 
     def heard(self, judgements: int) -> None:
         """Hear how many judgements of the top tier there are; begin a look if one may be due."""
-        if self._own is None or judgements < max(self._next, self._own.first):
+        if judgements < max(self._next, self._own.first):
             return
         with self._lock:
             if self._is_closed or (self._thread is not None and self._thread.is_alive()):
@@ -418,7 +427,6 @@ class Surrogates:
             )  # fmt: skip
 
     def _looked(self, pool: WorkerPool) -> None:
-        assert self._own is not None  # noqa: S101 - a look is begun for a surrogate only
         self._history.read_on()
         labels = self._history.labels()
         last = self._ledger.last(kind=KIND, campaign=self._campaign)
@@ -438,10 +446,8 @@ class Surrogates:
 
     def _describe(self, labels: Sequence[Label], pool: WorkerPool) -> None:
         """Describe candidates that were not described before."""
-        own = self._own
-        assert own is not None  # noqa: S101
         new = [label.content for label in labels if label.content not in self._described]
-        by, texts = Description(own), list[Candidate]()
+        by, texts = Description(self._own), list[Candidate]()
         for key in new:
             ((_, kind, content),) = self._ledger.find_contents(key.hex(), 1)
             texts.append(Candidate(kind, content))
@@ -452,12 +458,10 @@ class Surrogates:
 
     def _train(self, labels: Sequence[Label], pool: WorkerPool, made: _Made) -> None:
         """Train a version on those labels that are not held out."""
-        own = self._own
-        assert own is not None  # noqa: S101
-        rows = side(own, labels, self._described, is_held_out=False)
+        rows = side(self._own, labels, self._described, is_held_out=False)
         if len(rows) < 2:  # noqa: PLR2004 - a spread takes two
             return
-        by = Training(own)
+        by = Training(self._own)
         used = [[label.content.hex(), label.value] for label, _ in rows]
         data = content_key(DATA, digest(used))
         key = check_key(by.key_digest, data)
@@ -487,13 +491,12 @@ class Surrogates:
         self, ref: Mapping[str, Any] | None, labels: Sequence[Label], made: _Made
     ) -> Review | None:
         """How a version has done; None where there is none that can be used."""
-        own = self._own
-        if ref is None or own is None:
+        if ref is None:
             return None
         model = made.models.get(str(ref["name"])) or self._model(ref)
         if model is None:
             return Review(0.0, nan, nan)
-        rows = side(own, labels, self._described, is_held_out=True)
+        rows = side(self._own, labels, self._described, is_held_out=True)
         scores: dict[bytes, tuple[float, float]] = {}
         if rows:
             mean, spread = model.predict(np.array([inputs for _, inputs in rows]))
@@ -552,7 +555,8 @@ class _Made:
 def _check_place(ladder: Ladder, held: Sequence[Surrogate]) -> None:
     """Refuse a ladder in which nothing could be learnt, or nothing of it told apart."""
     first = ladder.rungs[0]
-    if len(held) > 1 or first.primaries != (held[0],) or len(ladder.rungs) == 1:
+    is_first = first.tier is Tier.FAST and first.primaries == (held[0],)
+    if len(held) > 1 or not is_first or len(ladder.rungs) == 1:
         raise ConfigError(
             f"the surrogate of ladder {ladder.name} must be the only scoring verifier of its fast "
             "tier, below a tier that it can learn from: give other estimates to it as descriptors"

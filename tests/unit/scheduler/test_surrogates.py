@@ -218,4 +218,4 @@ def test_a_version_speaks_while_it_beats_the_null(
 )
 def test_a_ladder_without_a_place_for_it_is_refused(verifiers: list[vl.Verifier]) -> None:
     with open_ledger(None) as ledger, pytest.raises(vl.ConfigError, match="only scoring"):
-        Surrogates("one", vl.Ladder("l", verifiers), ledger)
+        Surrogates.of("one", vl.Ladder("l", verifiers), ledger)
