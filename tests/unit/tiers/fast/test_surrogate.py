@@ -1,6 +1,7 @@
 """The surrogate as a verifier: what it says, and never says, of a candidate."""
 
 import pickle
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from wordsurrogates import Letters, model, surrogate
 
 import verifier_ladder as vl
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, PluginError
+from verifier_ladder.tiers.fast import descriptors
 from verifier_ladder.tiers.fast.descriptors import MoleculeDescriptors
 from verifier_ladder.tiers.fast.surrogate import (
     Description,
@@ -106,6 +108,18 @@ def test_it_is_trained_at_doublings() -> None:
 def test_settings_that_leave_too_few_labels_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="at least 32 labels"):
         Surrogate(**settings)  # type: ignore[arg-type]
+
+
+def test_a_package_may_offer_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offered(group: str) -> list[EntryPoint]:
+        names = {"text": "wordsurrogates:Letters", "broken": "wordsurrogates:Missing"}
+        return [EntryPoint(name, value, group) for name, value in names.items()]
+
+    monkeypatch.setattr(descriptors, "entry_points", offered)
+
+    assert isinstance(Surrogate(kind="text").descriptors, Letters)
+    with pytest.raises(PluginError, match="broken"):
+        Surrogate(kind="text", descriptors="broken")
 
 
 def test_descriptors_of_another_kind_are_refused() -> None:
