@@ -115,21 +115,28 @@ def until_it_rests() -> None:
             thread.join()
 
 
-def told(verifiers: list[vl.Verifier], forms: Sequence[str]) -> tuple[list[float], list[bool]]:
-    """Rewards of a campaign as its learner gets them first; whether a version spoke, by step."""
+def told(verifiers: list[vl.Verifier], forms: Sequence[str]) -> tuple[Floats, list[bool]]:
+    """Rewards of samples that were not audited, NaN for others; whether a version spoke, by step.
+
+    It is 0 where no tier that knows anything has answered.
+    """
     reward = vl.RewardRule(estimator="plugin")
     ladder = vl.Ladder("l", verifiers, policy=NEVER, audit=AUDITED, reward=reward)
-    first, speaks = list[float](), list[bool]()
+    found, speaks = list[float](), list[bool]()
     with open_ledger(None) as ledger, vl.Campaign.open("c", ladder=ladder, ledger=ledger) as one:
         for begin in range(0, len(forms), STEP):
-            rewards = one.score(forms[begin : begin + STEP], step=begin // STEP)
-            first += [
-                nan if each.pending or each.value is None else each.value for each in rewards
-            ]
+            step = begin // STEP
+            one.score(forms[begin : begin + STEP], step=step)
             one.drain("300 s")
             until_it_rests()
             speaks.append(speaker(ledger) is not None)
-    return first, speaks
+            rows = ledger.recorded("c", one.run.name, step)
+            rewards = [rows[position].reward for position in sorted(rows)]
+            found += [
+                nan if each.components.get("measured") is not None else each.value or 0.0
+                for each in rewards
+            ]
+    return np.array(found), speaks
 
 
 def speaker(ledger: Ledger) -> object:
@@ -171,10 +178,8 @@ def compared(
     found = []
     for extra in ([flat()], [Surrogate()]):
         rewards, speaks = told([*extra, *tiers], rows)
-        # Who knows nothing of a sample would take the mean.
-        known = np.array(rewards)
-        off = (np.where(np.isnan(known), truth.mean(), known) - truth)[-256:]
-        found.append(float(np.sqrt((off**2).mean()) / truth.std()))
+        off = (np.where(rewards == 0.0, truth.mean(), rewards) - truth)[-256:]
+        found.append(float(np.sqrt(np.nanmean(off**2)) / truth.std()))
     spoke.append(any(speaks))
     return found[0], found[1]
 
