@@ -21,6 +21,7 @@ LESSONS: dict[str, Any] = {
     "deviations": [[None, None]] * 2, "features": [[], []], "target": [[0.5], [None]],
     "rejected": [1], "audits": [AUDIT, None],
 }  # fmt: skip
+VERSION = {"name": CASE, "labels": 64, "weights.npy": CASE, "trained.npy": CASE}
 HONEST: dict[str, dict[str, Any]] = {
     "cancel": {"run": None, "step": 3, "positions": [1, 2], "at_work": False},
     "cancelled": {"request": 1, "samples": 2, "checks": 0},
@@ -43,6 +44,7 @@ HONEST: dict[str, dict[str, Any]] = {
     "transcript": {
         "run": "r", "groups": {"a": {"prompt": "2 + 2 ="}}, "samples": [[0, 2, {"group": "a"}]],
     },
+    "surrogate": {"labels": 64, "trained": 64, "speaks": None, "shadow": VERSION},
 }  # fmt: skip
 FORGED: list[tuple[str, dict[str, Any]]] = [
     ("cancel", {"positions": 2**62}),
@@ -84,6 +86,9 @@ FORGED: list[tuple[str, dict[str, Any]]] = [
     ("shadow", {"step": None}),
     ("transcript", {"groups": {"a": "2 + 2 ="}}),
     ("transcript", {"samples": [[0, {"group": "a"}]]}),
+    ("surrogate", {"labels": "64"}),
+    ("surrogate", {"shadow": {**VERSION, "weights.npy": "no digits"}}),
+    ("surrogate", {"speaks": {"name": CASE}}),
 ]
 
 
