@@ -100,7 +100,7 @@ def table_of(name: str, tier: str, rows: Sequence[str], said: Floats) -> vl.Veri
     values = dict(zip(rows, said.tolist(), strict=True))
 
     def look_up(candidate: vl.Candidate) -> float:
-        return values[str(candidate.content)]
+        return float(values[str(candidate.content)])
 
     return vl.verifier(
         name=name, tier=tier, kind="molecule", version="1", isolation="inline",

@@ -11,12 +11,14 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import ceil, isnan, nan, sqrt
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from verifier_ladder.arrays import Floats, NDArray
+from verifier_ladder.artifact import Artifact
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import ContainedLog, text_of
 from verifier_ladder.cost import Cost
@@ -474,7 +476,8 @@ class Surrogates:
             (said,) = pool.verify(by, [Candidate(DATA, table)]).result().verdicts
             if not said.is_answer or WEIGHTS not in said.artifacts:
                 raise ConfigError(said.reason or "the training gave no weights")
-            files = {**said.files, TRAINED: trained_bytes([one.content for one, _ in rows])}
+            trained = trained_bytes([one.content for one, _ in rows])
+            files: dict[str, Artifact | bytes | Path] = {**said.files, TRAINED: trained}
             known = replace(said, artifacts=files)
             made.rows = [VerdictRow(key, data, by.name, by.version, int(Tier.FAST), known)]
             made.charges = {

@@ -83,7 +83,7 @@ class MoleculeDescriptors:
         molecule = parse_single(as_text(content))
         size = float(molecule.GetNumHeavyAtoms())
         whole = [
-            size, size**0.5, Crippen.MolLogP(molecule),
+            size, size**0.5, Crippen.MolLogP(molecule),  # type: ignore[attr-defined]
             *(
                 float(getattr(rdMolDescriptors, name)(molecule))
                 for name in (
