@@ -294,6 +294,39 @@ def files(key: Key) -> None:
         key.add(ONE, task, UNKNOWN, "no ptm", EDITED, reason="ptm is None")
     task = {"layout": "colabfold", "edits": ["scores of another rank"]}
     key.add(ONE, task, UNKNOWN, "of another rank", EDITED, reason="no file of scores")
+    for layout, options in (("alphafold3", {}), ("boltz", {"form": "pdb"}), ("colabfold", {})):
+        besides(key, {"layout": layout, "options": options})
+
+
+def besides(key: Key, form: dict[str, Any]) -> None:
+    """What stands beside a protein, alternate places, chains without names, and a collapse."""
+    for name in ("others behind", "others before", "others in a chain", "others behind, told",
+                 "others before, told"):  # fmt: skip
+        for said in SHAPES[:2]:
+            task = {**form, "edits": [name], "criteria": SOUND_HELIX}
+            key.add(said, task, YES, f"a protein with {name}", EDITED)
+        task = {**form, "fold": ["doubtful"], "edits": [name],
+                "criteria": {"plddt": {"least": 70}}}  # fmt: skip
+        key.add(ONE, task, NO, f"a doubtful protein with {name}", EDITED)
+    task = {**form, "edits": ["others for atoms of a chain"]}
+    key.add(ONE, task, UNKNOWN, "an ion as a part of a chain", EDITED, reason="no amino acid")
+    task = {**form, "edits": ["a modified residue"]}
+    key.add(ONE, task, UNKNOWN, "a modified residue", EDITED, reason="no amino acid")
+    for name, outcome in (("a second place", YES), ("a likelier place", YES),
+                          ("two places alike", YES), ("a wrong place", NO)):  # fmt: skip
+        task = {**form, "edits": [name], "criteria": SOUND_HELIX}
+        key.add(ONE, task, outcome, f"{name} of a residue", EDITED)
+    for said in SHAPES[:3]:
+        task = {**form, "edits": ["no names"], "criteria": SOUND_HELIX}
+        key.add(said, task, YES, "chains without names", EDITED)
+    for windows, outcome in (
+        ({"clashes": {"most": 5}}, NO), ({"crowd": {"most": 24}}, NO),
+        ({"crowd": {"least": 25}}, YES),
+    ):  # fmt: skip
+        task = {**form, "fold": ["collapsed"], "criteria": windows}
+        key.add(ONE, task, outcome, "a chain that has collapsed", EDITED)
+    task = {**form, "criteria": {"crowd": {"least": 3, "most": 9}}}
+    key.add(ONE, task, YES, "no chain that has collapsed", MADE)
 
 
 SOUND_HELIX = {

@@ -22,7 +22,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.tiers.fast.criteria import Criteria
 from verifier_ladder.tiers.fast.sequence import protein_of
 from verifier_ladder.tiers.simulation.predictors import PROFILES, Output, Request
-from verifier_ladder.tiers.simulation.proteinmodel import geometry
+from verifier_ladder.tiers.simulation.proteinmodel import crowd, geometry
 from verifier_ladder.tiers.simulation.structureprediction import QUANTITIES, SOUND
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
@@ -92,6 +92,11 @@ def stretched(fold: Fold, by: float = 0.2) -> Fold:
     return fold.moved(moves)
 
 
+def collapsed(fold: Fold) -> Fold:
+    """All of it in a tenth of its width."""
+    return fold.moved({n: 0.1 * np.array(atom.place) for n, atom in enumerate(fold.atoms)})
+
+
 def doubtful(fold: Fold) -> Fold:
     """A confidence of 40 throughout."""
     return replace(fold, plddt=(40.0,) * len(fold.plddt))
@@ -100,6 +105,7 @@ def doubtful(fold: Fold) -> Fold:
 FOLDS: Mapping[str, Callable[[Fold], Fold]] = {
     "mirrored": mirrored, "flattened": flattened, "clashing": clashing, "touching": touching,
     "broken": broken, "nearly broken": lambda fold: broken(fold, 0.6), "stretched": stretched,
+    "collapsed": collapsed,
     "hardly stretched": lambda fold: stretched(fold, 0.05), "doubtful": doubtful,
     "twisted": lambda fold: folded(fold.chains, omega=140.0),
     "hardly twisted": lambda fold: folded(fold.chains, omega=160.0),
@@ -233,6 +239,116 @@ def _packed(files: Files) -> None:
     files[f"{name}.zst"] = files.pop(name)
 
 
+STRANGERS = (("ZN", "ZN"), ("HOH", "O"), ("LIG", "C1"), ("LIG", "O1"))
+"""Residue and atom of what stands beside a protein."""
+
+
+def _like(line: str, **parts: Any) -> str:
+    """A line of an atom with other words: `group`, `name`, `label`, `residue`, `chain`, `z`."""
+    if len(line) > 60 and line[26:30].isspace():
+        places = {"group": (0, 6), "name": (12, 16), "label": (16, 17), "residue": (17, 20),
+                  "chain": (21, 22), "number": (22, 26), "z": (46, 54), "occupancy": (54, 60),
+                  "symbol": (76, 78)}  # fmt: skip
+        for what, value in parts.items():
+            start, end = places[what]
+            text = f"{value:.3f}" if what == "z" else f"{value}"
+            is_left = what in ("group", "name")
+            line = line[:start] + (f"{text:<{end - start}s}" if is_left else
+                                   f"{text:>{end - start}s}") + line[end:]  # fmt: skip
+        return line
+    words = line.split(" ")
+    columns = {"group": (0,), "name": (3,), "label": (4,), "residue": (5,), "chain": (6, 16),
+               "number": (8, 15), "z": (12,), "occupancy": (13,), "symbol": (2,)}  # fmt: skip
+    for what, value in parts.items():
+        for column in columns[what]:
+            words[column] = f"{value:.3f}" if what == "z" else f"{value}"
+    return " ".join(words)
+
+
+def _strangers(lines: list[str], *, at_end: bool, chain: str, group: str = "HETATM") -> list[str]:
+    """Lines with an ion, a water and a ligand behind or before those of the protein."""
+    own = _atoms(lines)
+    added = [
+        _like(lines[own[-1]], group=group, name=name, residue=residue, chain=chain,
+              number=901 + number // 3, symbol="ZN" if residue == "ZN" else name[0])
+        for number, (residue, name) in enumerate(STRANGERS, 2 if chain == "X" else 0)
+    ]  # fmt: skip
+    place = own[-1] + 1 if at_end else own[0]
+    return [*lines[:place], *added, *lines[place:]]
+
+
+def besides(*, at_end: bool = True, chain: str = "X", is_told: bool = False) -> Any:
+    """An edit that adds them, with a confidence of 1 or none."""
+
+    def more(values: Any, axis: int = 0) -> Any:
+        new = [values.min() / 50] * len(STRANGERS)
+        return np.insert(values, [values.shape[axis] if at_end else 0] * 4, np.mean(new), axis)
+
+    def edit(files: Files) -> None:
+        model_edit(lambda lines: _strangers(lines, at_end=at_end, chain=chain))(files)
+        if not is_told:
+            return
+        plddt_edit(more)(files)
+        for name in [name for name in files if "pae_" in name]:
+            files[name] = packed(pae=more(more(np.load(BytesIO(files[name]))["pae"]), 1))
+        for name in [name for name in files if name.endswith(".json")]:
+            said = json.loads(files[name])
+            if "pae" in said:
+                said["pae"] = more(more(np.array(said["pae"])), 1).tolist()
+            if "token_res_ids" in said:
+                said["token_res_ids"] += [1] * len(STRANGERS)
+            if "complex_plddt" in said:
+                values = np.load(BytesIO(files[ending(files, "plddt_fold_model_0.npz")]))["plddt"]
+                said["complex_plddt"] = float(values.mean())
+            files[name] = json.dumps(said)
+
+    return edit
+
+
+def alternates(first: float, *, moved: str) -> Callable[[list[str]], list[str]]:
+    """The third residue in two places, one of which is 4 Å away from where it is bound.
+
+    Args:
+        first: The occupancy of the first of them.
+        moved: Which one is away.
+    """
+
+    def change(lines: list[str]) -> list[str]:
+        own = _atoms(lines)
+        numbers = [line[22:26] if line[26:30].isspace() else line.split(" ")[8]
+                   for line in (lines[n] for n in own)]  # fmt: skip
+        third = [n for n, number in zip(own, numbers, strict=True) if number.strip() == "3"]
+        made = []
+        for n, line in enumerate(lines):
+            if n not in third:
+                made.append(line)
+                continue
+            height = float(line[46:54] if line[26:30].isspace() else line.split(" ")[12])
+            for label, occupancy in (("A", first), ("B", 1 - first)):
+                z = height + 4.0 * (label == moved)
+                made.append(_like(line, label=label, occupancy=f"{occupancy:.2f}", z=z))
+        return made
+
+    return change
+
+
+def _nameless(lines: list[str]) -> list[str]:
+    """Chains without a name, each ended by TER in a PDB file."""
+    made: list[str] = []
+    last = ""
+    for line in lines:
+        if line.startswith("ATOM") and line[26:30].isspace():
+            made += ["TER"] if last not in ("", line[21]) else []
+            last = line[21]
+            made.append(_like(line, chain=" "))
+        elif line.startswith("ATOM"):
+            words = line.split(" ")
+            made.append(" ".join([*words[:16], "?", words[17]]))
+        else:
+            made.append(line)
+    return made
+
+
 def _other_rank(files: Files) -> None:
     for name in [name for name in files if name.endswith(".json") and "scores" in name]:
         files[name.replace("model_3", "model_4")] = files.pop(name)
@@ -271,6 +387,24 @@ EDITS: Mapping[str, Callable[[Files], None]] = {
     ),
     "plddt of fewer residues": plddt_edit(lambda values: values[:-1]),
     "plddt below 0": plddt_edit(lambda values: values - 2 * values.max()),
+    "others behind": besides(), "others before": besides(at_end=False),
+    "others in a chain": besides(chain="A"),
+    "others behind, told": besides(is_told=True),
+    "others before, told": besides(at_end=False, is_told=True),
+    "others for atoms of a chain": model_edit(
+        lambda lines: _strangers(lines, at_end=True, chain="A", group="ATOM")
+    ),
+    "a modified residue": model_edit(
+        lambda lines: [
+            line.replace("MET", "MSE").replace("ATOM  ", "HETATM").replace("ATOM ", "HETATM ")
+            if " MET " in line else line for line in lines
+        ]
+    ),
+    "a second place": model_edit(alternates(0.7, moved="B")),
+    "a likelier place": model_edit(alternates(0.3, moved="A")),
+    "two places alike": model_edit(alternates(0.5, moved="B")),
+    "a wrong place": model_edit(alternates(0.7, moved="A")),
+    "no names": model_edit(_nameless),
 }  # fmt: skip
 """Edits of files."""
 
@@ -323,4 +457,5 @@ class StructureFiles(SingleVerifier):
             QUANTITIES, SOUND if "criteria" not in task else {}, task.get("score", "criteria")
         )
         windows = criteria.of(task)
-        return criteria.verdict(windows, {**said.confidences, **geometry(said.model)})
+        values = {**said.confidences, **geometry(said.model), "crowd": float(crowd(said.model))}
+        return criteria.verdict(windows, values)

@@ -218,7 +218,7 @@ class _Residue(NamedTuple):
     serial: int
     """The number of its first atom in the file."""
     written: int
-    """Its atoms in the file."""
+    """Its atoms in the file, alternate places counted once."""
     heavy: int
     """Those that are no hydrogens."""
 
@@ -232,7 +232,8 @@ def _residues(chain: Any) -> Iterator[_Residue]:
     for residue in chain:
         name = f"{printable(chain.name, 8)} {printable(residue.seqid, 12)}"
         heavy = [atom for atom in residue if not atom.is_hydrogen()]
-        about = residue[0].serial, len(residue), len(heavy)
+        names = ({atom.name for atom in atoms} for atoms in (residue, heavy))
+        about = residue[0].serial, *map(len, names)
         letter = LETTERS.get(residue.name)
         if letter is None:
             if not _is_beside(residue):
