@@ -469,6 +469,24 @@ def later(key: Key) -> None:
     key.add(long, SAME, "reject", "longer than a program may be", "convention")
     for said, why in QUIET:
         key.add(said, {**SAME, "limits": QUICK}, "reject", why, KNOWN, hostile=True)
+    for wanted, raised, other, why in (
+        ("Missing", "Missing", "Other", "a class of the program's own"),
+        (
+            "json.JSONDecodeError",
+            "json.JSONDecodeError",
+            "json.mine",
+            "another name of its module",
+        ),
+    ):
+        task = {"calls": ["solve('x')"], "expected": [f"raise {wanted}"]}
+        for name, outcome in ((raised, YES), (other, "reject")):
+            made = (
+                f"import json\nclass Missing(Exception): pass\nclass Other(Exception): pass\n"
+                f"json.mine = Other\ndef solve(text):\n    raise {name}"
+                + "('', '', 0)"
+                * name.startswith("json.J")
+            )
+            key.add(made, task, outcome, f"{why} is raised: {name}", "mutant of the verifier")
 
 
 def code(key: Key) -> None:

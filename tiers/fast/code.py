@@ -413,9 +413,8 @@ class CodeCompiles(SingleVerifier):
         source = program_in(candidate.content)
         program = Program({FILE: _COMPILER}, entry=f"{FILE}:check")
         (result,) = self.sandbox.run(program, [Input((source,))], self._limits)
-        if result.ended is Ending.FINISHED:
-            return Verdict.accept()
-        said = said_of(result, self._limits)
-        return Verdict.reject(
-            f"it does not compile: {said}", feedback=f"The program does not compile: {said}."
-        )
+        if result.ended is not Ending.FINISHED:
+            said = said_of(result, self._limits)
+            feedback = f"The program does not compile: {said}."
+            return Verdict.reject(f"it does not compile: {said}", feedback=feedback)
+        return Verdict.accept()

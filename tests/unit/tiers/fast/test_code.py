@@ -32,8 +32,11 @@ from verifier_ladder.verdict import Outcome, Verdict
 EXAMPLES = Path(__file__).parents[4] / "examples" / "code"
 SQUARES = {"calls": ["solve(3)", "solve(0)"], "expected": ["9", "0"]}
 GOOD = "def solve(n): return n * n"
-EQUIVALENT = ["12 * cpu -> 12 / cpu"]
-"""An edit of `CodeCompiles`, which the key is not about."""
+EQUIVALENT = [
+    "12 * cpu -> 12 / cpu",
+    "result.ended is not Ending.FINISHED -> result.ended is Ending.FINISHED",
+]
+"""Edits of `CodeCompiles`, which the key is not about."""
 
 
 def said(program: str, task: Mapping[str, Any] | None = None, **settings: Any) -> Verdict:
