@@ -64,6 +64,10 @@ class StepCurves:
             found.setdefault(step.run, []).append(step)
         return found
 
+    def alarmed(self, run: str) -> list[int]:
+        """The steps of a run at whose audits an alarm was raised."""
+        return [alarm.last.step for alarm in self.alarms if alarm.last.run == run]
+
     def refresh(self) -> None:
         """Read what has been recorded since."""
         for name in self._cursors:

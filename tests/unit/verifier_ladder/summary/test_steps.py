@@ -52,7 +52,8 @@ def test_it_reads_on_from_where_it_stopped() -> None:
     curves.refresh()
 
     assert [0, 1] == [step.step for step in curves.steps]
-    assert [("one", 1)] == [(each.last.run, each.last.step) for each in curves.alarms]
+    assert curves.alarmed("one") == [1]
+    assert curves.alarmed("other") == []
 
 
 @pytest.mark.parametrize("shadowed", [[], [1]])
