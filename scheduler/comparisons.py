@@ -347,7 +347,10 @@ class Completion(Decision):
     @staticmethod
     def earlier_draw(sample: RecordedSample, waiting: Mapping[str, Any]) -> Mapping[str, Any]:
         """What counts of a sample's earlier draw: all of it."""
-        return {"draw": waiting.get("draw", sample.draw), "left": waiting.get("left", sample.left)}
+        return {
+            "draw": waiting.get("draw", sample.draw),
+            "left": waiting.get("left", sample.share_left),
+        }
 
     def _decided(self, scene: Scene) -> Step:
         return self._desk.climb.stand(scene)

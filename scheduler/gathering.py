@@ -13,7 +13,7 @@ from verifier_ladder.keys import NO_TASK
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.queueing import awaited
-from verifier_ladder.scheduler.samplehistory import LEFT, RecordedSample, samples_of_step
+from verifier_ladder.scheduler.samplehistory import CANCELLED, RecordedSample, samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.undecided import PARTIAL
 from verifier_ladder.scheduler.withdrawal import Wanted, ended, leave_group
@@ -43,7 +43,7 @@ class Gathering:
         """Checks that have answered about those that are recorded, by position."""
         self.partial: set[int] = set()
         """Positions of recorded samples that were judged before all had come."""
-        self.left: set[int] = set()
+        self.cancelled: set[int] = set()
         """Positions of samples that were cancelled while they waited for the rest."""
         self.is_over = False
         """Whether it was decided with all of its samples, where that is done later."""
@@ -53,12 +53,12 @@ class Gathering:
     @property
     def missing(self) -> int:
         """How many samples are still to come."""
-        return max(0, self.size - len(self.members) - len(self.left))
+        return max(0, self.size - len(self.members) - len(self.cancelled))
 
     def leave(self, positions: Iterable[int]) -> set[int]:
         """Go on without some samples; gives those of them that are recorded."""
         gone = set(positions)
-        self.left |= gone
+        self.cancelled |= gone
         self.partial -= gone
         recorded = gone & self.answered.keys()
         for position in gone:
@@ -99,7 +99,7 @@ class Gathered:
         """What an entry tells of those of its samples whose groups were not complete."""
         rows = [[n, *self.partial[n]] for n in positions if n in self.partial]
         gone = [position for position in positions if position in self.cancelled]
-        return {**({PARTIAL: rows} if rows else {}), **({LEFT: gone} if gone else {})}
+        return {**({PARTIAL: rows} if rows else {}), **({CANCELLED: gone} if gone else {})}
 
     def named(self) -> Iterator[tuple[GroupName, Gathering]]:
         """The groups, each once, by name."""
@@ -138,7 +138,7 @@ class Gatherings:
                 key = (batch.run, batch.step, name)
                 known = fresh.get(key) or (self.open.get(key) if size else None)
                 gathering = known or fresh.setdefault(key, Gathering(size))
-                if batch.positions[place] not in gathering.left:
+                if batch.positions[place] not in gathering.cancelled:
                     gathering.members[batch.positions[place]] = standing
                 told.by_place[place], told.names[place] = gathering, key
             for key, gathering in fresh.items():
@@ -191,13 +191,13 @@ class Gatherings:
                     if position in told.partial:
                         gathering.partial.add(position)
             for place, gathering in told.by_place.items():
-                known = gathering.answered.keys() | gathering.left
+                known = gathering.answered.keys() | gathering.cancelled
                 if gathering.size and batch.positions[place] not in known:
                     rows = self._read(batch.run, batch.step, gathering.members)
                     self._remember(told.names[place], gathering, rows)
             late = {  # Cancelled while they were judged.
                 name: recorded for name, gathering in told.named()
-                if (recorded := gathering.leave(gathering.left & gathering.answered.keys()))
+                if (recorded := gathering.leave(gathering.cancelled & gathering.answered.keys()))
             }  # fmt: skip
         for key, positions in late.items():
             self._end_climbs(key, positions)
@@ -212,7 +212,7 @@ class Gatherings:
         if len(self._over) >= _MOST_OVER:
             self._over.clear()
             self._before.clear()
-        self._over[key] = {*gathering.members, *gathering.answered, *gathering.left}
+        self._over[key] = {*gathering.members, *gathering.answered, *gathering.cancelled}
 
     # -- what is recorded --------------------------------------------------------------------
 

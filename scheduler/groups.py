@@ -228,7 +228,7 @@ class Groups(Grouping):
         with self._gatherings.changed:
             told.cancelled = {
                 batch.positions[place] for place, gathering in told.by_place.items()
-                if batch.positions[place] in gathering.left
+                if batch.positions[place] in gathering.cancelled
             }  # fmt: skip
             parties: list[Party] = [
                 {position: told.standings[place]} for position, place in mine.items()

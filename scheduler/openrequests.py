@@ -141,7 +141,7 @@ class OpenRequests:
             "candidate": row.state["candidate"], "given": given, "group": sample.group,
             "learner_version": sample.learner_version, "weight": sample.weight,
             "value": sample.reward.value, "revision": sample.reward.revision,
-            "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.left,
+            "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.share_left,
             "lot": sample.lot, "spoken": sample.spoken, **_party(sample),
             **({SUPERSEDED: True} if is_revised else {}),
         }  # fmt: skip

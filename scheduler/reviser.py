@@ -24,8 +24,8 @@ from verifier_ladder.scheduler.revisions import (
     PassedOver,
     Revisions,
     draw_of,
-    left_of,
     lot_of,
+    share_left_of,
     spoken_of,
 )
 from verifier_ladder.scheduler.standing import Standing
@@ -147,9 +147,9 @@ class Reviser:
             if gone:
                 ledger.cancel(list(gone), now=ledger.clock(), at_work=True)
             self._forget(requests, standings, others)
-            self._holding.changed(ended.left)
+            self._holding.changed(ended.speakers)
             self._desk.climb.knowledge.punctuality.speak(
-                {request[2:5]: left_of(request) for request in ended.left}
+                {request[2:5]: share_left_of(request) for request in ended.speakers}
             )
         gone_checks = ledger.checks(states=[CheckState.CANCELLED], keys=keys, payloads=False)
         return Withdrawn(len(ended.requests), len(gone_checks))

@@ -97,7 +97,7 @@ class Revisions:
         ]
 
     def _draw(self, request: Request, share: float = 1.0, least: float = 1.0) -> Draw | None:
-        draw, left = draw_of(request), left_of(request)
+        draw, left = draw_of(request), share_left_of(request)
         if draw is None or left * min(share, least) == 1.0:
             return draw
         size = int(request.state.get("size", 1))
@@ -297,7 +297,7 @@ def draw_of(request: Request) -> Draw | None:
     return None if found is None else Draw.from_json(found)
 
 
-def left_of(request: Request) -> float:
+def share_left_of(request: Request) -> float:
     """Share of the draws that its own is one of which was not cancelled while it was open."""
     return float(request.state.get("left", 1.0))
 

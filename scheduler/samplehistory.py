@@ -28,7 +28,7 @@ DECIDED = "decided"
 """Fact that names positions of samples that were decided as a group, and the group's members."""
 WHOLE = "whole"
 """Fact that names positions of samples that were decided with all members of their group."""
-LEFT = "cancelled"
+CANCELLED = "cancelled"
 """Fact that names positions of samples which were cancelled while they waited for their group."""
 
 
@@ -59,7 +59,7 @@ class RecordedSample:
     """The draw that sent it to the top tier; its stratum is left out."""
     lot: Lot | None = None
     """The draw for the top tier that was made ahead."""
-    left: float = 1.0
+    share_left: float = 1.0
     """Share of the draws that its own is one of which was not cancelled meanwhile."""
     spoken: Spoken | None = None
     """What cancellations below the top tier make of its reward."""
@@ -165,7 +165,7 @@ def _take(found: dict[int, RecordedSample], block: Block, entry: int) -> None:
     for position, key, state in block.facts.get("unanswered", ()):
         told = found[position]
         told.unanswered[bytes.fromhex(key)] = state
-        told.left = state.get("left", 1.0)
+        told.share_left = state.get("left", 1.0)
         told.spoken = Spoken(*state["spoken"]) if state.get("spoken") else None
         if told.draw is not None and state.get("draw"):  # Others may speak for it by now.
             told.draw = Draw.from_json(state["draw"])
@@ -179,7 +179,7 @@ def _take_left(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> No
     """Hear of samples that are left where others of their step were cancelled."""
     share, stored = facts.get("left", (1.0, ()))
     for position in in_ranges(stored, found):
-        found[position].left *= share
+        found[position].share_left *= share
     for times, most, stored in facts.get("louder", ()):
         for position in in_ranges(stored, found):
             told = found[position]
@@ -193,11 +193,11 @@ def _take_groups(found: dict[int, RecordedSample], facts: Mapping[str, Any]) -> 
         for position in positions:
             told = found[position]
             told.party, told.is_partial = party, is_partial
-            told.draw, told.left, told.spoken, told.before = None, 1.0, None, ()
+            told.draw, told.share_left, told.spoken, told.before = None, 1.0, None, ()
             told.unanswered = {}  # It was asked about as a member of another group.
     for position in facts.get(WHOLE, ()):
         found[position].is_partial = False
-    for position in facts.get(LEFT, ()):
+    for position in facts.get(CANCELLED, ()):
         found[position].has_left, found[position].is_partial = True, False
 
 

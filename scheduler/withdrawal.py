@@ -19,8 +19,8 @@ from verifier_ladder.run import evaluation_name
 from verifier_ladder.scheduler.climb import Scene, Step, revised
 from verifier_ladder.scheduler.desk import Desk
 from verifier_ladder.scheduler.draws import Draw, Spoken, ranges
-from verifier_ladder.scheduler.revisions import Revisions, draw_of, left_of, spoken_of
-from verifier_ladder.scheduler.samplehistory import LEFT, RecordedSample
+from verifier_ladder.scheduler.revisions import Revisions, draw_of, share_left_of, spoken_of
+from verifier_ladder.scheduler.samplehistory import CANCELLED, RecordedSample
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.unanswered import kept
 
@@ -164,7 +164,9 @@ class Withdrawal(Revisions):
         self._compares = ladder.compares_above or ladder.policy.is_sequential
         self._speaks_for = cache(desk.climb.knowledge.speaks_for)
         self._shares = self._shares_left(requests, others)
-        self.left = [self._left(r, share) for r in others if (share := self._share(r)) is not None]
+        self.speakers = [
+            self._speaking(r, share) for r in others if (share := self._share(r)) is not None
+        ]
         """The requests of samples that speak for cancelled ones from now on."""
         super().__init__(desk, requests, standings, is_held=False)
 
@@ -193,7 +195,7 @@ class Withdrawal(Revisions):
     def _unanswered(self, places: Sequence[int]) -> dict[str, Any]:
         told: dict[str, Any] = {}
         if gone := [self.requests[n].position for n in places if self.standings[n].comparison]:
-            told[LEFT] = gone
+            told[CANCELLED] = gone
         return told | kept([self._handed_over(request) for request in self._answered(places)])
 
     def _told_of_others(self, places: Sequence[int]) -> dict[str, Any]:
@@ -204,7 +206,7 @@ class Withdrawal(Revisions):
             if draw_of(request):
                 drawn[share].add(request.position)
             else:
-                below[self._louder(request, share)].add(request.position)
+                below[self._times_as_far(request, share)].add(request.position)
         told = super()._told_of_others(places)
         for share, positions in drawn.items():  # One: they wait alike.
             told["left"] = share, ranges(positions)
@@ -224,7 +226,7 @@ class Withdrawal(Revisions):
         share = self._share(request)
         if share is None:
             return request
-        theirs = self._weight(self._left(request, share))
+        theirs = self._weight(self._speaking(request, share))
         rest = _rest(self._weight(request), share, theirs)
         if draw := draw_of(request):
             draw = draw._replace(factor=rest)
@@ -238,14 +240,16 @@ class Withdrawal(Revisions):
         draw = self._draw(request)
         return draw.factor if draw else _spoken(request).factor
 
-    def _left(self, request: Request, share: float) -> Request:
+    def _speaking(self, request: Request, share: float) -> Request:
         """A request when only a share of those that wait as it does is left."""
         if draw_of(request):
-            return request._replace(state={**request.state, "left": left_of(request) * share})
-        spoken = _spoken(request).then(request.state["value"], *self._louder(request, share))
+            return request._replace(
+                state={**request.state, "left": share_left_of(request) * share}
+            )
+        spoken = _spoken(request).then(request.state["value"], *self._times_as_far(request, share))
         return request._replace(state={**request.state, "spoken": spoken})
 
-    def _louder(self, request: Request, share: float) -> tuple[float, float]:
+    def _times_as_far(self, request: Request, share: float) -> tuple[float, float]:
         """How many times as far its reward moves when a share is left, and the most in all."""
         size = int(request.state.get("size", 1))
         return self._speaks_for(share, size), self._speaks_for(0.0, size)
@@ -282,7 +286,7 @@ class Withdrawal(Revisions):
 
     def _changed(self, places: Sequence[int]) -> list[Request]:
         step = self.requests[places[0]][2:4]
-        return [request for request in self.left if request[2:4] == step]
+        return [request for request in self.speakers if request[2:4] == step]
 
 
 def leave_group(
@@ -309,7 +313,7 @@ def leave_group(
     decisions = _stopped([s.belief for s in samples])
     block = Block(
         "revision", desk.campaign, samples=columns, decisions=[decisions], rewards=rewards,
-        facts={"previous": [s.reward.value for s in samples], LEFT: list(positions)},
+        facts={"previous": [s.reward.value for s in samples], CANCELLED: list(positions)},
     )  # fmt: skip
     desk.append(block, enqueue=[])
     for position, reward in zip(positions, rewards, strict=True):

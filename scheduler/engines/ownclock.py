@@ -21,8 +21,11 @@ _LOOKS = 20
 _LEAST_PAUSE = 0.02
 _LATE = 4.0
 """Pauses after which a look is late: this process had no core either, and can't tell."""
-_WAITS = frozenset("RD")
+_READY, _ON_DISK = "R", "D"
 """States of a task that runs or waits for a core, and of one that waits for a disk."""
+_STALLED = 0.1
+"""Part of the time that counts where nothing comes from the disk. Disks stall, too; but a network
+may never answer, and a task looks alike that waits for a child of its own (vfork)."""
 _YIELDING = (3, 5)
 """SCHED_BATCH and SCHED_IDLE."""
 
@@ -34,6 +37,8 @@ class Seen(NamedTuple):
     """Cpu-seconds that they have taken, with their threads, and children that have ended."""
     is_waiting: bool
     """Whether one of their tasks runs, or would if the machine let it."""
+    is_on_disk: bool = False
+    """Whether all that do wait for a disk."""
 
 
 class OwnClock:
@@ -41,7 +46,8 @@ class OwnClock:
 
     It looks now and then at every thread of the worker and its children. Where one is ready to
     run, the cpu time that all of them took counts, no faster than a clock. Where all sleep, are
-    stopped or are dead, the time itself counts: nobody keeps them from going on.
+    stopped or are dead, the time itself counts: nobody keeps them from going on. Where they only
+    wait for a disk and nothing comes from there, a tenth of it does.
 
     Where the kernel shows no processes below `/proc`, every second counts.
     """
@@ -102,6 +108,8 @@ class OwnClock:
             # The kernel counts in ticks: what a short time can't hold belongs to the next one.
             took = max(0.0, self._carried + seen.cpu - before.cpu)
             self.own += min(took, passed)
+            if seen.is_on_disk and seen.cpu == before.cpu:
+                self.own += _STALLED * min(passed, _LATE * self.pause)
             self._carried = min(max(took - passed, 0.0), 2.0 / TICKS)
 
 
@@ -110,11 +118,12 @@ def see(pid: int) -> Seen | None:
     tree = family(pid)
     if tree is None:
         return None
-    cpu, is_waiting = 0.0, False
+    cpu, states = 0.0, set[str]()
     for member in tree:
         cpu += member.seconds
-        is_waiting = is_waiting or not _WAITS.isdisjoint(_states(*member))
-    return Seen(cpu, is_waiting)
+        states |= _states(*member)
+    is_on_disk = _READY not in states and _ON_DISK in states
+    return Seen(cpu, _READY in states or is_on_disk, is_on_disk)
 
 
 def gives_way(pid: int, nice: int) -> bool:

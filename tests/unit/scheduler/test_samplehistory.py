@@ -35,7 +35,7 @@ def test_who_speaks_for_a_cancelled_sample_is_listed_or_told_by_ranges(
         ledger.append(block("score", 0, 1, 2, 3, 4))
         ledger.append(block("revision", 0, **told))
         found = samples_of_step(ledger, "c", "r", 0)
-    assert [found[n].left for n in range(5)] == [1.0, 0.5, 0.5, 1.0, 1.0]
+    assert [found[n].share_left for n in range(5)] == [1.0, 0.5, 0.5, 1.0, 1.0]
     twice = Spoken(3.0, 2.0)
     assert [found[n].spoken for n in range(5)] == [None, None, None, twice, twice]
 
