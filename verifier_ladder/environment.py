@@ -35,6 +35,7 @@ _NAMES = frozenset(
     HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE TRANSFORMERS_OFFLINE TORCH_HOME MPLCONFIGDIR
     GLIBC_TUNABLES SOURCE_DATE_EPOCH VLADDER_LARGEST_ARTIFACT VLADDER_VERDICT_ARTIFACTS
     VLADDER_DEVICE VLADDER_GPU_MEMORY VLADDER_CHECKPOINTS VLADDER_PREDICTORS
+    ASE_CONFIG_PATH
     """.split()  # noqa: SIM905 - a list would take a line for each
 )
 """Single variables that every worker gets, if they are set; lower case too, as for proxies."""

@@ -113,6 +113,7 @@ class AseVerifier(SingleVerifier):
         others = {"window": allowed, "max_force": shared.get("max_force", 10.0), **own}
         super().__init__(calculator=self._method.model_dump(), **self._checked(others))
         self.tools = self._method.tools()
+        self.timeout = max(self.timeout, self._method.patience)
         self._second = self._asking(self._method.variant)
         if self._second is not None:
             self.timeout += self._second.timeout
@@ -208,11 +209,12 @@ class AseVerifier(SingleVerifier):
         try:
             verdict, attempt = self.converged(crystal, self.computed)
         except NotConvergedError as error:
-            if self.control is None:
+            harmless = None if self.control is None else crystal_of(self.control.content)
+            if harmless is None or self._method.refusal(harmless.symbols):
                 raise ToolError(
                     f"{error}; no crystal is known that {self._method.name} converges in"
                 ) from error
-            if self._converges(self.control):
+            if self._converges(harmless):
                 return Verdict.abstain(f"{error}; a harmless crystal converges")
             raise ToolError(f"{error}; neither does a harmless crystal") from error
         return _told(verdict, attempt)
@@ -264,10 +266,10 @@ class AseVerifier(SingleVerifier):
             f"{self.most_atoms} are computed"
         )
 
-    def _converges(self, control: Candidate) -> bool:
+    def _converges(self, harmless: Crystal) -> bool:
         """Whether the calculation of a harmless crystal comes to an end."""
         try:
-            self.converged(crystal_of(control.content), self.computed)
+            self.converged(harmless, self.computed)
         except NotConvergedError:
             return False
         except CandidateError:  # It came to an end, and the setting refuses what it gave.

@@ -12,16 +12,19 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from math import ceil, pi
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from verifier_ladder.errors import ConfigError, PluginError, ToolError
 from verifier_ladder.settings import load_settings
 from verifier_ladder.tiers.fast.crystal import crystal_of
 from verifier_ladder.tiers.fast.crystalfile import elements, missing
 from verifier_ladder.tiers.fast.crystalgate import as_atoms
+from verifier_ladder.tiers.simulation import planewaves
+from verifier_ladder.tiers.simulation.hostprogram import LONGEST
 from verifier_ladder.tiers.simulation.xtb import ATTEMPTS
 from verifier_ladder.tiers.versions import versions
 
@@ -63,6 +66,8 @@ class Method(BaseModel):
     """eV an atom, within which its energies make sense."""
     control: ClassVar[str] = ""
     """A crystal in which it converges, as POSCAR; "" if none is known."""
+    patience: ClassVar[float] = 0.0
+    """Seconds for which a verifier waits for one energy, at least."""
     attempts: ClassVar[Collection[str]] = ("",)
     """As it is set, and what is tried where that does not converge: by other paths to the same."""
 
@@ -277,9 +282,85 @@ def _sevennet(model: Network, device: str) -> Any:
     return found
 
 
-TABLE: Mapping[str, type[Method]] = {"emt": Emt, "tblite": Tblite, "sevennet": SevenNet}
+class PlaneWaves(Method):
+    """Density functional theory by a program that the host has configured; no spin, no charge."""
+
+    functional: Literal["lda", "pbe", "pbesol"] = "pbe"
+    """The same one for each program; pseudopotentials should be made for it."""
+    cutoff: Annotated[float, Field(ge=50, le=3000)] = 600.0
+    """Of the wave functions, eV."""
+    grid: Annotated[float, Field(ge=4, le=16)] = 8.0
+    """Of the density, times that of the wave functions; 4 is enough for what conserves norms."""
+    density: Annotated[float, Field(ge=0.1, le=20)] = 3.5
+    """k-points along each vector of reciprocal space, for each 1/Å of it."""
+    smearing: Annotated[float, Field(ge=0, le=2)] = 0.1
+    """Width of Gaussians that occupy states, eV; 0 for insulators alone."""
+    tolerance: Annotated[float, Field(ge=1e-10, le=1e-2)] = 1e-6
+    """eV, to which the energy of a cell converges."""
+    max_iterations: Annotated[int, Field(ge=1, le=1000)] = 100
+    max_atoms: Annotated[int, Field(ge=1, le=1000)] = 30
+    """Of larger cells it says nothing."""
+    attempts: ClassVar[Collection[str]] = tuple(planewaves.MIXING)
+    window: ClassVar[tuple[float, float]] = (-1e5, 0.0)
+    control: ClassVar[str] = (
+        "silicon\n1.0\n0.0 2.715 2.715\n2.715 0.0 2.715\n2.715 2.715 0.0\n"
+        "Si\n2\nDirect\n0.0 0.0 0.0\n0.25 0.25 0.25\n"
+    )
+    patience: ClassVar[float] = 2 * LONGEST
+    _version: str = PrivateAttr("")
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Note the host's version, which verdicts are filed under."""
+        del context
+        self._version = planewaves.version_of(self.name)
+
+    def calculator(self, attempt: str = "") -> Any:
+        """Make one that runs the program for each energy."""
+        return planewaves.calculator(self.name, self._version, self.model_dump(), attempt)
+
+    def tools(self) -> dict[str, str]:
+        """ASE's version, and what the host says of its program."""
+        return {**super().tools(), self.name: self._version}
+
+    def knows(self, symbol: str) -> bool:
+        """Whether the host has a pseudopotential of it."""
+        return planewaves.knows(self.name, symbol)
+
+    def refusal(self, symbols: Collection[str]) -> str:
+        """Too many atoms, or elements without a pseudopotential."""
+        if len(symbols) > self.max_atoms:
+            return f"{len(symbols)} atoms are too many for {self.name}; at most {self.max_atoms}"
+        return super().refusal(symbols)
+
+    def seconds(self, atoms: int) -> float:
+        """By waves and half of the k-points of a cube of 20 Å³ an atom, on one core.
+
+        Silicon takes a third of it, in cells of two and eight atoms; transition metals, which have
+        more electrons, are not measured.
+        """
+        volume = 20.0 * atoms
+        points = ceil(2 * pi * self.density / volume ** (1 / 3)) ** 3 / 2
+        waves = volume * self.cutoff**1.5 / 440
+        return 0.5 + 2e-5 * points * waves * atoms**2
+
+
+class Espresso(PlaneWaves):
+    """Quantum ESPRESSO."""
+
+    name: Literal["espresso"] = "espresso"
+
+
+class Abinit(PlaneWaves):
+    """ABINIT."""
+
+    name: Literal["abinit"] = "abinit"
+
+
+TABLE: Mapping[str, type[Method]] = {
+    "emt": Emt, "tblite": Tblite, "sevennet": SevenNet, "espresso": Espresso, "abinit": Abinit,
+}  # fmt: skip
 """The calculators that come along, by name."""
-Data = Annotated[Emt | Tblite | SevenNet, Field(discriminator="name")]
+Data = Annotated[Emt | Tblite | SevenNet | Espresso | Abinit, Field(discriminator="name")]
 """Those that a campaign's row may choose: all of the table, for their settings are data."""
 
 

@@ -147,10 +147,11 @@ CONVERGED = (
     ),
     "return True -> return False",
     "self.control is None -> self.control is not None",
+    "harmless is None -> harmless is not None",
     "return False -> return True",
     (
-        "if self._converges(self.control): return Verdict.abstain(f'{error}; a harmless crystal "
-        "converges') -> if not self._converges(self.control): return Verdict.abstain(f'{error}; a "
+        "if self._converges(harmless): return Verdict.abstain(f'{error}; a harmless crystal "
+        "converges') -> if not self._converges(harmless): return Verdict.abstain(f'{error}; a "
         "harmless crystal converges')"
     ),
 )
@@ -226,6 +227,7 @@ class TestAseRelax(Crystals):
         "'s' * (steps > 1) -> 's' / (steps > 1)", "steps > 1 -> steps <= 1",
         # EMT has a control, which converges.
         "return False -> return True", "self.control is None -> self.control is not None",
+        "harmless is None -> harmless is not None",
         # SciPy solves all programmes of the key.
         ("if found.status not in {_SOLVED, _INFEASIBLE}: raise ToolError(f'the hull of the phases "
         "is not kn... -> if found.status not in {_SOLVED, _INFEASIBLE}: pass"),
