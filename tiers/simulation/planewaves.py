@@ -152,7 +152,7 @@ def calculator(name: str, version: str, settings: Mapping[str, Any], attempt: st
         def calculate(
             self, atoms: Any = None, properties: Any = (), changes: Any = all_changes
         ) -> None:
-            super().calculate(atoms, properties, changes)
+            super().calculate(atoms, properties, changes)  # type: ignore[no-untyped-call]
             # What was asked once is asked again: it comes with the next energy.
             self.wanted |= set(properties)
             # Energies of a cell that is strained compare at one grid alone.
@@ -160,7 +160,7 @@ def calculator(name: str, version: str, settings: Mapping[str, Any], attempt: st
             job = Job(atoms, settings, attempt, self.wanted, self.grid)
             self.results = _solved(found, CODES[name], job)
 
-    return Made()
+    return Made()  # type: ignore[no-untyped-call]
 
 
 class Job(NamedTuple):
@@ -316,7 +316,8 @@ class Espresso(Code):
         """What it has said."""
         from ase.io import read
 
-        found: Mapping[str, Any] = read(folder / OUTPUT, format="espresso-out").calc.results
+        atoms: Any = read(folder / OUTPUT, format="espresso-out")
+        found: Mapping[str, Any] = atoms.calc.results
         return found
 
 

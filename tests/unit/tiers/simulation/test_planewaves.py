@@ -65,8 +65,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """Has the host's configuration of ASE name a script, or a command, for a program."""
     folder, output = tmp_path / "pseudopotentials", tmp_path / "output"
     folder.mkdir()
-    for name in ("Si.gth", "06-C.UPF", "Ca.UPF"):
-        (folder / name).write_text(PSEUDOPOTENTIAL)
+    for file in ("Si.gth", "06-C.UPF", "Ca.UPF"):
+        (folder / file).write_text(PSEUDOPOTENTIAL)
     output.write_text(OUTPUT)
 
     def name(script: str, code: str = "espresso", command: str = "", **more: Any) -> None:
