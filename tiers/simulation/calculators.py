@@ -340,8 +340,8 @@ class PlaneWaves(Method):
         """
         volume = 20.0 * atoms
         points = ceil(2 * pi * self.density / volume ** (1 / 3)) ** 3 / 2
-        waves: float = volume * self.cutoff**1.5 / 440
-        return 0.5 + 2e-5 * points * waves * atoms**2
+        waves = volume * self.cutoff**1.5 / 440
+        return float(0.5 + 2e-5 * points * waves * atoms**2)
 
 
 class Espresso(PlaneWaves):
