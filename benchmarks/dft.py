@@ -16,7 +16,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Mapping
-from math import nan, sqrt
+from math import sqrt
 from pathlib import Path
 from statistics import fmean, median
 from time import process_time
@@ -26,7 +26,7 @@ from verifier_ladder.tiers.high_fidelity import dispersion as corrections
 from verifier_ladder.tiers.high_fidelity.dft import Dft, Level, pyscf, single_threaded
 from verifier_ladder.tiers.high_fidelity.dftproperties import DEFAULT, DftProperties
 from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
-from verifier_ladder.tiers.simulation.xtb import KCAL_PER_HARTREE
+from verifier_ladder.tiers.simulation.xtb import KCAL_PER_HARTREE, Xtb
 
 FOLDER = Path(__file__).parent
 SIZES = (
@@ -101,13 +101,16 @@ def dispersion(level: str) -> None:
 
     At 0 K, vibrations included: -2.5, by energies of atomisation (arXiv:0905.3271).
     """
-    chain, branched = (Candidate("molecule", s) for s in ("CCCCCCCC", "CC(C)(C)C(C)(C)C"))
-    for name in (corrections.NONE, *corrections.PARAMETERS):
-        verifier = DftProperties(level=level, dispersion=name, score="energy")
-        energies = [verifier.judge([each])[0].score or nan for each in (branched, chain)]
-        print(
-            f"{level} {name:5} {(energies[0] - energies[1]) * KCAL_PER_HARTREE:+.2f}", flush=True
-        )
+    method, energies = Dft(Level.read(level), 3, 1e-8, 60), dict[str, list[float]]()
+    for smiles in ("CC(C)(C)C(C)(C)C", "CCCCCCCC"):
+        geometry = Xtb("GFN2-xTB", 250).relaxed(conformer(smiles))
+        plain = method.state(geometry).energy
+        for name in (corrections.NONE, *corrections.PARAMETERS):
+            correction = corrections.Dispersion.of(name, method.level.functional)
+            added = correction.between(geometry).energy if correction else 0.0
+            energies.setdefault(name, []).append(plain + added)
+    for name, (branched, chain) in energies.items():
+        print(f"{level} {name:5} {(branched - chain) * KCAL_PER_HARTREE:+.2f}")
 
 
 def bare() -> None:
