@@ -11,6 +11,7 @@ from verifier_ladder.tiers.fast.protein import protein_of as read_structure
 from verifier_ladder.tiers.fast.sequence import protein_of as read_sequence
 from verifier_ladder.tiers.high_fidelity.dynamics import OpenmmStability
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
+from verifier_ladder.tiers.simulation.hostprogram import gpu_seconds
 from verifier_ladder.tiers.simulation.structureprediction import StructurePrediction
 from verifier_ladder.tiers.world.case import WorldVerifier
 
@@ -38,8 +39,8 @@ class FoldStability(OpenmmStability):
 
     def examine(self, candidate: vl.Candidate) -> vl.Verdict:
         """The time that the predictor had a GPU is charged, too."""
-        before, verdict = self._folds.gpu_seconds, super().examine(candidate)
-        return replace(verdict, cost=vl.Cost(gpu_seconds=self._folds.gpu_seconds - before))
+        before, verdict = gpu_seconds(), super().examine(candidate)
+        return replace(verdict, cost=vl.Cost(gpu_seconds=gpu_seconds() - before))
 
     def structure_of(self, candidate: vl.Candidate) -> str:
         """Have the structure predicted: a check sees its candidate, and no other verdict."""

@@ -61,8 +61,6 @@ class Ended(NamedTuple):
     """Its exit code, or minus the number of the signal that killed it."""
     words: str
     """The last that it said."""
-    gpu_seconds: float = 0.0
-    """By the clock, that it had a GPU, or room on one."""
 
     @property
     def told(self) -> str:
@@ -131,7 +129,8 @@ def run(
         fcntl.fcntl(log, fcntl.F_SETFL, os.O_APPEND)  # No mode of a nameless file says so.
         room = opened.enter_context(room_for(program.command[0], program.most_memory))
         device = {"CUDA_VISIBLE_DEVICES": room.device} if room and room.device else {}
-        began = monotonic()
+        if device:
+            opened.callback(_count, monotonic())
         with _Guarded(
             [*program.command, *arguments], folder, room,
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
@@ -144,8 +143,22 @@ def run(
                     f"{program.command[0]} can't be started: {error}; correct the command in "
                     f"{program.source}"
                 ) from None
-        words = printable(_tail(log), _TOLD)
-        return Ended(code, words, monotonic() - began if device else 0.0)
+        return Ended(code, printable(_tail(log), _TOLD))
+
+
+_HAD_GPU = [0.0]
+
+
+def gpu_seconds() -> float:
+    """For how long programs of this process have had a GPU, or room on one, by the clock.
+
+    Those that failed count too. What it grows by in a check is the check's cost.
+    """
+    return _HAD_GPU[0]
+
+
+def _count(began: float) -> None:
+    _HAD_GPU[0] += monotonic() - began
 
 
 def _code(guarded: _Guarded, log: IO[bytes] | None, folder: RunFolder, limits: HostProgram) -> int:

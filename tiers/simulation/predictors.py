@@ -112,8 +112,6 @@ class Prediction(NamedTuple):
     pae: Floats | None = None
     """Å, of each pair of residues; None if the program told none."""
     facts: Mapping[str, Any] = {}
-    gpu_seconds: float = 0.0
-    """That it had a GPU."""
 
     @property
     def confidences(self) -> dict[str, float]:
@@ -174,13 +172,12 @@ def predict(name: str, request: Request) -> Prediction:
         output.mkdir()
         ended = run(found, profile.asked(request, folder.work, output), folder)
         try:
-            said = profile.read(Output(output), request)
+            return profile.read(Output(output), request)
         except Exception as error:  # No file says anything of the protein by breaking a library.
             told = f"{error}"
             if not isinstance(error, ToolError):
                 told = f"what it left can't be read: {type(error).__name__} {printable(told, 120)}"
             raise OutputError(f"{name} {found.told}: {told} ({ended.told})") from error
-    return said._replace(gpu_seconds=ended.gpu_seconds)
 
 
 # ---- What it leaves

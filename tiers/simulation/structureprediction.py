@@ -19,7 +19,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.sequence import protein_of
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
-from verifier_ladder.tiers.simulation.hostprogram import LONGEST
+from verifier_ladder.tiers.simulation.hostprogram import LONGEST, gpu_seconds
 from verifier_ladder.tiers.simulation.predictors import (
     PROFILES,
     SYNTHETIC,
@@ -213,8 +213,6 @@ class StructurePrediction(SingleVerifier):
         self.unit = self._criteria.unit
         self.features = self._criteria.features
         self.tools = {**versions("gemmi", "biotite", "scipy"), **versions_of(predictors)}
-        self.gpu_seconds = 0.0
-        """Of a GPU that the predictors of this object had so far."""
         self._take_seats(predictors)
 
     def _take_seats(self, predictors: Sequence[str]) -> None:
@@ -257,22 +255,28 @@ class StructurePrediction(SingleVerifier):
         return replace(self.cost, seconds=seconds)
 
     def examine(self, candidate: Candidate) -> Verdict:
-        """Have the structure predicted, and compare."""
+        """Have the structure predicted, and compare; time on a GPU is charged, though it fails."""
         windows = self._criteria.of(candidate.task)
         wanted = self._criteria.wanted(windows)
         chains = protein_of(candidate.content)
         self._refuse_undefined(chains, wanted)
-        before, said = self.gpu_seconds, self.predictions(chains)
+        before = gpu_seconds()
+        try:
+            verdict = self._compared(self.predictions(chains), windows, wanted)
+        except ToolError as error:
+            verdict = Verdict.abstain(f"{error}", failed_at=error.boundary)
+        return replace(verdict, cost=Cost(gpu_seconds=gpu_seconds() - before))
+
+    def _compared(
+        self, said: Mapping[str, Prediction], windows: Mapping[str, Window], wanted: Sequence[str]
+    ) -> Verdict:
         with _of_the_tool():
             models = list(said.values())
             if _COLLAPSED["crowd"].beyond(crowd(models[0].model)):
-                windows, wanted = (
-                    dict(_COLLAPSED),
-                    list(_COLLAPSED),
-                )  # It alone is held against it.
+                windows, wanted = _COLLAPSED, list(_COLLAPSED)  # It alone is held against it.
             values = self._values(models, wanted)
         terms = sorted({_TERMS[name] for name in said if name in _TERMS})
-        verdict = self._criteria.verdict(
+        return self._criteria.verdict(
             windows, values,
             evidence={
                 "predictors": {name: self._told(name, each) for name, each in said.items()},
@@ -280,7 +284,6 @@ class StructurePrediction(SingleVerifier):
                 **({"note": SYNTHETIC} if self._is_synthetic else {}),
             },
         )  # fmt: skip
-        return replace(verdict, cost=Cost(gpu_seconds=self.gpu_seconds - before))
 
     def _refuse_undefined(self, chains: Sequence[str], wanted: Sequence[str]) -> None:
         """Decline what a criterion can't be about, before any work.
@@ -316,11 +319,10 @@ class StructurePrediction(SingleVerifier):
             raise UnsolvedError(f"{size} residues are too many; {most} are predicted")
         with _of_the_tool():
             found = {name: self._program(name) for name in self.settings["predictors"]}
-            said: dict[str, Prediction] = {}
-            for name, each in found.items():
-                said[name] = predict(name, Request(chains, self.settings["seed"], each.sends))
-                self.gpu_seconds += said[name].gpu_seconds
-            return said
+            return {
+                name: predict(name, Request(chains, self.settings["seed"], each.sends))
+                for name, each in found.items()
+            }
 
     def _program(self, name: str) -> Program:
         """A program that may be run.

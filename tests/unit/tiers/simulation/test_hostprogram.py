@@ -260,7 +260,6 @@ def test_two_that_take_a_whole_gpu_never_share_one(
 
     assert [0, 0, 0] == [each.code for each in said]
     assert [True, False] == waits
-    assert all(each.gpu_seconds > 0 for each in said)
 
 
 @pytest.mark.parametrize(

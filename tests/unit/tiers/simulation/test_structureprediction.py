@@ -477,7 +477,12 @@ def test_time_on_a_gpu_is_expected_as_the_host_says_and_charged_as_it_was(
     verifier = StructurePrediction()
 
     (verdict,) = verifier.judge([Candidate("protein", ONE)])
+    host(boltz={**copied, "command": ["false"]})
+    (failed,) = verifier.judge([Candidate("protein", ONE)])
 
+    assert "tool" == failed.failed_at
+    assert failed.cost is not None
+    assert 0 < failed.cost.gpu_seconds
     assert 90 == verifier.cost.gpu_seconds
     assert 90 == verifier.expected_cost(Candidate("protein", ONE)).gpu_seconds
     assert verdict.cost is not None
