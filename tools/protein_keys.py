@@ -296,6 +296,25 @@ def files(key: Key) -> None:
     key.add(ONE, task, UNKNOWN, "of another rank", EDITED, reason="no file of scores")
     for layout, options in (("alphafold3", {}), ("boltz", {"form": "pdb"}), ("colabfold", {})):
         besides(key, {"layout": layout, "options": options})
+        for said in SHAPES[1::2]:
+            task = {"layout": layout, "options": options, "fold": ["in another order"],
+                    "criteria": SOUND_HELIX}  # fmt: skip
+            key.add(said, task, YES, "chains in another order", EDITED)
+    paired(key)
+
+
+def paired(key: Key) -> None:
+    """What is told of pairs and tokens, and belongs to another run."""
+    for layout, name in (("alphafold3", "chain_pair_iptm"), ("boltz", "pair_chains_iptm")):
+        for edit in ("pairs of fewer chains", "a list for pairs"):
+            task = {"layout": layout, "edits": [edit]}
+            key.add(SHAPES[1], task, UNKNOWN, edit, EDITED, reason=name)
+        task = {"layout": layout, "edits": ["no pairs"], "criteria": SOUND_HELIX}
+        key.add(SHAPES[1], task, YES, "pairs that nobody told", EDITED)
+    task = {"layout": "boltz", "edits": ["the mean of another run"]}
+    key.add(ONE, task, UNKNOWN, "of another run", EDITED, reason="complex_plddt is")
+    task = {"layout": "alphafold3", "edits": ["fewer tokens"]}
+    key.add(ONE, task, UNKNOWN, "fewer tokens than residues", EDITED, reason="token_res_ids has")
 
 
 def besides(key: Key, form: dict[str, Any]) -> None:

@@ -110,6 +110,7 @@ FOLDS: Mapping[str, Callable[[Fold], Fold]] = {
     "twisted": lambda fold: folded(fold.chains, omega=140.0),
     "hardly twisted": lambda fold: folded(fold.chains, omega=160.0),
     "cis": lambda fold: folded(fold.chains, omega=0.0),
+    "in another order": lambda fold: folded(fold.chains[::-1]),
     "iptm 0": lambda fold: replace(fold, iptm=0.0),
 }  # fmt: skip
 """Edits of a model."""
@@ -361,6 +362,10 @@ EDITS: Mapping[str, Callable[[Files], None]] = {
     "a compressed model": _packed, "a model of zeros": _put(_model, b"\0" * 1000),
     "no confidences": _gone(_confidences), "empty confidences": _put(_confidences, ""),
     "half of the confidences": _halved(_confidences),
+    "fewer tokens": lambda files: files.update({
+        name: files[name].replace('"token_res_ids": [1, ', '"token_res_ids": [')
+        for name in files if name.endswith("fold_confidences.json")
+    }),
     "a list for confidences": _put(_confidences, "[]"),
     "scores of another rank": _other_rank,
     "a residue less": model_edit(_without(6)), "an atom less": model_edit(_without(1)),
@@ -387,6 +392,12 @@ EDITS: Mapping[str, Callable[[Files], None]] = {
     ),
     "plddt of fewer residues": plddt_edit(lambda values: values[:-1]),
     "plddt below 0": plddt_edit(lambda values: values - 2 * values.max()),
+    "the mean of another run": json_edit(_set(complex_plddt=0.3)),
+    "pairs of fewer chains": json_edit(
+        lambda said: {**said, "chain_pair_iptm": [[1.0]], "pair_chains_iptm": {"0": {"0": 1.0}}}
+    ),
+    "a list for pairs": json_edit(_set(chain_pair_iptm=[1, 1], pair_chains_iptm={"0": 1, "1": 1})),
+    "no pairs": json_edit(_set(chain_pair_iptm=None, pair_chains_iptm=None)),
     "others behind": besides(), "others before": besides(at_end=False),
     "others in a chain": besides(chain="A"),
     "others behind, told": besides(is_told=True),

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain as joined
-from itertools import islice, permutations, product
-from math import factorial, prod
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,17 +25,17 @@ Ints = np.ndarray[Any, np.dtype[Any]]
 Flags = np.ndarray[Any, np.dtype[Any]]
 LARGEST = 64 * 2**20
 """Bytes of the largest file that is read."""
-_NAMES = {
+NAMES = {
     "A": "ALA", "C": "CYS", "D": "ASP", "E": "GLU", "F": "PHE", "G": "GLY", "H": "HIS",
     "I": "ILE", "K": "LYS", "L": "LEU", "M": "MET", "N": "ASN", "P": "PRO", "Q": "GLN",
     "R": "ARG", "S": "SER", "T": "THR", "V": "VAL", "W": "TRP", "Y": "TYR",
 }  # fmt: skip
 BACKBONE = ("N", "CA", "C", "O")
 ATOMS: Mapping[str, frozenset[str]] = {
-    letter: frozenset(protein.ATOMS[name]) for letter, name in _NAMES.items()
+    letter: frozenset(protein.ATOMS[name]) for letter, name in NAMES.items()
 }
 """Heavy atoms of a residue inside a chain; the last one may have `OXT` as well."""
-LETTERS = {name: letter for letter, name in _NAMES.items()}
+LETTERS = {name: letter for letter, name in NAMES.items()}
 """Of the amino acids, by their names in the PDB."""
 _LAST = "OXT"
 _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -116,7 +115,7 @@ class Model(NamedTuple):
             if number and chain != chain_of[self.residues[number - 1]]:
                 lines.append("TER")
             lines.append(
-                f"ATOM  {(number + 1) % 100_000:5d}  {name:<3s} {_NAMES[letters[residue]]} "
+                f"ATOM  {(number + 1) % 100_000:5d}  {name:<3s} {NAMES[letters[residue]]} "
                 f"{_CHAINS[chain]}{residue - starts[chain] + 1:4d}    {x:8.3f}{y:8.3f}{z:8.3f}"
             )
         return "\n".join([*lines, "TER", "END", ""])
@@ -429,17 +428,18 @@ def _percent(flags: Flags) -> float:
 def _gaps(model: Model) -> Floats:
     """Å from each C to the N of the residue that follows."""
     places = model.bonded
-    return _norm(model.backbone[places, 2] - model.backbone[places + 1, 0])
+    return norm(model.backbone[places, 2] - model.backbone[places + 1, 0])
 
 
-def _norm(vectors: Floats) -> Floats:
+def norm(vectors: Floats) -> Floats:
+    """How long vectors are."""
     return np.asarray(np.linalg.norm(vectors, axis=-1), float)
 
 
 def _stretched(model: Model, gaps: Floats) -> Flags:
     """Whether each bond of backbone and CB has another length than it should; breaks are none."""
     spine = _spine(model)
-    off = [_norm(spine[:, one] - spine[:, other]) - length for one, other, length in _BONDS]
+    off = [norm(spine[:, one] - spine[:, other]) - length for one, other, length in _BONDS]
     off.append(gaps[gaps <= _BROKEN] - _PEPTIDE)
     return _beyond(off, _STRETCHED)
 
@@ -462,7 +462,7 @@ def _spine(model: Model) -> Floats:
 def _angle(atoms: Floats, one: int, middle: int, other: int) -> Floats:
     """Degrees between two bonds of an atom; 0 where one has no length."""
     first, second = atoms[:, one] - atoms[:, middle], atoms[:, other] - atoms[:, middle]
-    across = _norm(np.cross(first, second))
+    across = norm(np.cross(first, second))
     return np.asarray(np.degrees(np.arctan2(across, (first * second).sum(-1))), float)
 
 
@@ -480,7 +480,7 @@ def _omegas(model: Model) -> Floats:
     before = np.cross(first[:, 2] - first[:, 1], along)
     after = np.cross(along, second[:, 1] - second[:, 0])
     sine = (np.cross(before, after) * along).sum(-1)
-    cosine = _norm(along) * (before * after).sum(-1)
+    cosine = norm(along) * (before * after).sum(-1)
     return np.asarray(np.degrees(np.arctan2(sine, cosine)), float)
 
 
@@ -521,146 +521,10 @@ def clashes(model: Model) -> list[tuple[int, int]]:
 def _clashing(model: Model, radii: Floats, one: Ints, other: Ints) -> list[tuple[int, int]]:
     """Those of the pairs that clash, the lesser number first."""
     one, other = one[one < other], other[one < other]
-    away = _norm(model.atoms[one] - model.atoms[other])
+    away = norm(model.atoms[one] - model.atoms[other])
     first, second = model.residues[one], model.residues[other]
     chain, sulphur = model.chain_of, radii == _RADII["S"]
     apart = (np.abs(first - second) > 1) | (chain[first] != chain[second])
     close = away < radii[one] + radii[other] - _OVERLAP
     kept = np.flatnonzero(apart & close & ~(sulphur[one] & sulphur[other]))
     return [(int(one[n]), int(other[n])) for n in kept]
-
-
-# ---- Agreement
-
-SHORTEST = 21
-"""Residues from which a TM-score says something: below, its unit of length has no meaning."""
-_MOST_ARRANGEMENTS = 24
-_SEEDS = (2, 4)
-"""Into how many parts a protein is cut, one of which a superposition begins with."""
-_ROUNDS, _NEAR, _FEWEST = 8, 4.5, 3
-"""In which a superposition is mended, Å within which residues count for the next one, at least,
-and how few of them are none."""
-
-
-def agreement(one: Model, other: Model) -> dict[str, float]:
-    """How alike two models of the same protein are, by their CA: lDDT and TM-score, from 0 to 1.
-
-    The TM-score is a lower bound: the best superposition that is found counts. Chains of one
-    sequence may stand for each other. What is not defined is left out: the lDDT of residues of
-    which none is near another.
-
-    Raises:
-        ToolError: If biotite is not installed.
-    """
-    try:
-        from biotite import structure
-    except ImportError as error:
-        raise ToolError(
-            f"models are compared by biotite ({error}); pip install '.[structures]' in a clone"
-        ) from error
-    fixed = _as_atoms(structure, one, np.arange(one.size))
-    said: dict[str, list[float]] = {"agreement_lddt": [], "agreement_tm": []}
-    for order in _arrangements(one, other):
-        moved = _as_atoms(structure, other, order)
-        said["agreement_lddt"].append(float(structure.lddt(fixed, moved, symmetric=True)))
-        said["agreement_tm"].append(_tm(structure, fixed, moved))
-    best = {name: float(np.max(values)) for name, values in said.items()}
-    return {name: round(value, 4) for name, value in best.items() if np.isfinite(value)}
-
-
-def _as_atoms(structure: Any, model: Model, order: Ints) -> Any:
-    """CA atoms as biotite has them, in an order of residues."""
-    atoms = structure.AtomArray(model.size)
-    atoms.coord = model.backbone[order, 1].astype(np.float32)
-    atoms.chain_id = model.chain_of.astype(str)
-    atoms.res_id = np.arange(1, model.size + 1)
-    atoms.res_name = np.array([_NAMES[letter] for letter in "".join(model.chains)])
-    atoms.atom_name, atoms.element = np.full(model.size, "CA"), np.full(model.size, "C")
-    return atoms
-
-
-def _arrangements(one: Model, other: Model) -> Iterator[Ints]:
-    """Orders of residues of the other in which chains of one sequence take each other's places.
-
-    All of them where they are few; else those that follow once a chain is laid upon another.
-    """
-    chains = other.chains
-    alike = [
-        [n for n, chain in enumerate(chains) if chain == each] for each in dict.fromkeys(chains)
-    ]
-    if prod(factorial(len(each)) for each in alike) <= _MOST_ARRANGEMENTS:
-        choices = product(*[[*permutations(each)] for each in alike])
-        stands = [
-            dict(zip(joined(*alike), joined(*choice), strict=True)) for choice in choices
-        ]  # fmt: skip
-    else:
-        anchors = max(alike, key=lambda each: len(chains[each[0]]))
-        stands = [_laid(one, other, anchors[0], anchor, alike) for anchor in anchors]
-    starts = np.cumsum([0, *map(len, chains)])
-    for each in stands:
-        parts = [np.arange(starts[each[n]], starts[each[n] + 1]) for n in range(len(chains))]
-        yield np.concatenate(parts)
-
-
-def _laid(
-    one: Model, other: Model, fixed: int, moved: int, alike: Sequence[Sequence[int]]
-) -> dict[int, int]:
-    """Which chain stands where if the other model is moved so that one chain lies on another.
-
-    Of chains of one sequence, those whose centres are nearest stand for each other.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    first, second = (
-        [model.backbone[model.chain_of == n, 1] for n in range(len(model.chains))]
-        for model in (one, other)
-    )
-    turn, shift = _superposed(second[moved], first[fixed])
-    goals = np.array([each.mean(0) for each in first])
-    centres = np.array([each.mean(0) for each in second]) @ turn + shift
-    stands: dict[int, int] = {}
-    for group in alike:
-        away = _norm(goals[group][:, None] - centres[group][None])
-        stands |= {group[n]: group[k] for n, k in zip(*linear_sum_assignment(away), strict=True)}
-    return stands
-
-
-def _superposed(moved: Floats, fixed: Floats) -> tuple[Floats, Floats]:
-    """The turn and the shift that lay points upon others best: Kabsch 1976."""
-    here, there = moved.mean(0), fixed.mean(0)
-    left, _, right = np.linalg.svd((moved - here).T @ (fixed - there))
-    sign = np.sign(np.linalg.det(left @ right)) or 1.0
-    turn = left @ np.diag([1.0, 1.0, sign]) @ right
-    return turn, there - here @ turn
-
-
-def _tm(structure: Any, one: Any, other: Any) -> float:
-    """The TM-score of the best of several superpositions.
-
-    Each begins with a part of the protein, and goes on with the residues that lie near each
-    other. That of all residues alone says little of two domains whose hinge is another.
-    """
-    every, best = np.arange(len(one)), other.copy()
-    there, here = one.coord.astype(float), other.coord.astype(float)
-    most, unit = -1.0, max(_NEAR, 1.24 * np.cbrt(len(one) - 15) - 1.8)
-    for part in _parts(len(one)):
-        near = part
-        for _ in range(_ROUNDS):
-            turn, shift = _superposed(here[near], there[near])
-            away = _norm(there - here @ turn - shift)
-            if (found := float((1 / (1 + (away / unit) ** 2)).sum())) > most:
-                most, best.coord = found, (here @ turn + shift).astype(np.float32)
-            last, near = near, every[away <= unit]
-            if len(near) < _FEWEST or np.array_equal(last, near):
-                break
-    return float(structure.tm_score(one, best, every, every))
-
-
-def _parts(size: int) -> list[Ints]:
-    """All residues; of what has a TM-score, halves and quarters that overlap by half as well."""
-    every = np.arange(size)
-    widths = [size // cut for cut in _SEEDS if size >= SHORTEST]
-    return [every, *(
-        every[start : start + width] for width in widths
-        for start in range(0, size - width + 1, width // 2)
-    )]  # fmt: skip

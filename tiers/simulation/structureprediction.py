@@ -20,6 +20,7 @@ from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity
 from verifier_ladder.tiers.fast.sequence import protein_of
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
 from verifier_ladder.tiers.simulation.hostprogram import LONGEST, gpu_seconds
+from verifier_ladder.tiers.simulation.modelagreement import SHORTEST, agreement
 from verifier_ladder.tiers.simulation.predictors import (
     PROFILES,
     SYNTHETIC,
@@ -31,14 +32,7 @@ from verifier_ladder.tiers.simulation.predictors import (
     programs,
     versions_of,
 )
-from verifier_ladder.tiers.simulation.proteinmodel import (
-    CROWD,
-    SHORTEST,
-    agreement,
-    crowd,
-    gemmi,
-    geometry,
-)
+from verifier_ladder.tiers.simulation.proteinmodel import CROWD, crowd, gemmi, geometry
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
