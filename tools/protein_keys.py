@@ -294,13 +294,18 @@ def files(key: Key) -> None:
         key.add(ONE, task, UNKNOWN, "no ptm", EDITED, reason="ptm is None")
     task = {"layout": "colabfold", "edits": ["scores of another rank"]}
     key.add(ONE, task, UNKNOWN, "of another rank", EDITED, reason="no file of scores")
+    changed(key)
+    paired(key)
+
+
+def changed(key: Key) -> None:
+    """What stands beside a protein, and chains in another order."""
     for layout, options in (("alphafold3", {}), ("boltz", {"form": "pdb"}), ("colabfold", {})):
         besides(key, {"layout": layout, "options": options})
         for said in SHAPES[1::2]:
             task = {"layout": layout, "options": options, "fold": ["in another order"],
                     "criteria": SOUND_HELIX}  # fmt: skip
             key.add(said, task, YES, "chains in another order", EDITED)
-    paired(key)
 
 
 def paired(key: Key) -> None:
