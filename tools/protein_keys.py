@@ -303,8 +303,8 @@ def changed(key: Key) -> None:
     for layout, options in (("alphafold3", {}), ("boltz", {"form": "pdb"}), ("colabfold", {})):
         besides(key, {"layout": layout, "options": options})
         for said in SHAPES[1::2]:
-            task = {"layout": layout, "options": options, "fold": ["in another order"],
-                    "criteria": SOUND_HELIX}  # fmt: skip
+            form: dict[str, Any] = {"layout": layout, "options": options}
+            task = {**form, "fold": ["in another order"], "criteria": SOUND_HELIX}
             key.add(said, task, YES, "chains in another order", EDITED)
 
 
@@ -312,7 +312,7 @@ def paired(key: Key) -> None:
     """What is told of pairs and tokens, and belongs to another run."""
     for layout, name in (("alphafold3", "chain_pair_iptm"), ("boltz", "pair_chains_iptm")):
         for edit in ("pairs of fewer chains", "a list for pairs"):
-            task = {"layout": layout, "edits": [edit]}
+            task: dict[str, Any] = {"layout": layout, "edits": [edit]}
             key.add(SHAPES[1], task, UNKNOWN, edit, EDITED, reason=name)
         task = {"layout": layout, "edits": ["no pairs"], "criteria": SOUND_HELIX}
         key.add(SHAPES[1], task, YES, "pairs that nobody told", EDITED)
