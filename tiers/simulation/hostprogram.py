@@ -16,6 +16,7 @@ too, the next run on this machine does both.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -25,10 +26,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from select import POLLIN, poll
-from shutil import rmtree
 from signal import SIGKILL
 from tempfile import TemporaryFile, gettempdir, mkdtemp
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError
@@ -39,6 +39,7 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.forks import not_in_child
 from verifier_ladder.services.gpumemory import Room, at_once, room_for
 from verifier_ladder.text import printable
+from verifier_ladder.tiers.simulation.programguard import below, remove
 
 LONGEST = 12 * 3600.0
 """Seconds that a program may be given; a verifier has to wait longer before it counts as hung."""
@@ -50,6 +51,10 @@ _LONGEST_LOG, _TOLD = 2**24, 300
 """Bytes of what a program says that are kept at once, and letters of its last words."""
 _LOOK = 1.0
 """Seconds between two looks at what it has written, at least."""
+_PATIENCE, _PAUSE = 30.0, 0.01
+"""Seconds that a guard has to end, more than it gives a program; and between two looks at that."""
+_MOST_TRIES = 100
+"""At a folder that no other process removes as one that was left."""
 _GIGABYTE, _MOST_ENTRIES = 10**9, 100_000
 """Bytes, and how many files and folders it may have while it works."""
 
@@ -101,9 +106,13 @@ class HostProgram(BaseModel):
         return at_once(self.most_memory)
 
     def seen_from(self, path: Path) -> Self:
-        """The same with whole paths in its command."""
+        """The same with whole paths in its command, by the names that they have there.
+
+        Links are not followed: the Python of a virtual environment is known by its place.
+        """
+        here = path.parent.resolve()
         command = [
-            str((path.parent / part).resolve()) if part.startswith(("./", "../")) else part
+            os.path.normpath(here / part) if part.startswith(("./", "../")) else part
             for part in self.command
         ]
         return self.model_copy(update={"command": command})
@@ -264,15 +273,24 @@ def run_folder() -> Iterator[RunFolder]:
     try:
         yield made
     finally:
-        rmtree(made.place, ignore_errors=True)
+        remove(str(made.place))
         os.close(made.lock)
 
 
 def _made() -> tuple[Path, int]:
-    while True:
+    """A new folder, and its lock.
+
+    Raises:
+        OSError: If there can be none.
+    """
+    for _ in range(_MOST_TRIES):
         path = Path(mkdtemp(prefix=_PREFIX))
         if (lock := _locked(path)) is not None:
             return path, lock
+        with suppress(OSError):  # It is gone where another process took it for one that was left.
+            path.rmdir()
+    told = f"{gettempdir()} allows no lock of a folder; set TMPDIR to a folder of a local disk"
+    raise OSError(errno.ENOLCK, told)
 
 
 def _locked(path: Path) -> int | None:
@@ -298,19 +316,35 @@ def _sweep() -> None:
     for path in Path(gettempdir()).glob(f"{_PREFIX}*"):
         if (lock := _locked(path)) is not None:
             _end_marked(path)
-            rmtree(path, ignore_errors=True)
+            remove(str(path))
             os.close(lock)
 
 
 def _end_marked(folder: Path) -> None:
-    """End processes that work in a folder, or have its place for temporary files as their own."""
+    """End processes that work in a folder, or have its place for temporary files as their own.
+
+    They are looked for until there is none: one that is ended may just have started another.
+    """
+    until = monotonic() + _PATIENCE
+    while monotonic() < until and (found := _marked(folder)):
+        _kill(found)
+        sleep(_PAUSE)
+
+
+def _marked(folder: Path) -> list[int]:
     mark, root = f"TMPDIR={folder / _SCRATCH}\0".encode(), f"{folder}/"
-    for name in metering.names("/proc"):
-        if name.isdecimal() and (
-            mark in metering.read(f"/proc/{name}/environ") or _works_in(name, root)
-        ):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(int(name), SIGKILL)
+    return [
+        int(name)
+        for name in metering.names("/proc")
+        if name.isdecimal()
+        and (mark in metering.read(f"/proc/{name}/environ") or _works_in(name, root))
+    ]
+
+
+def _kill(pids: Collection[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, SIGKILL)
 
 
 def _works_in(pid: str, root: str) -> bool:
@@ -400,11 +434,16 @@ class _Guarded:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it with all that it has started."""
+        """End it with all that it has started, as the guard does unless it was ended itself."""
         with suppress(OSError):
             os.write(self._life.fileno(), b"e")  # This process lives, and minds the folder.
         self._life.close()
-        if self._guard.wait() < 0:
+        try:
+            code = self._guard.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:  # Something has stopped it.
+            _kill([*below(self._guard.pid), self._guard.pid])
+            code = self._guard.wait()
+        if code:
             _end_marked(self._folder.place)
         self._told.close()
 

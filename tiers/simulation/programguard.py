@@ -17,6 +17,7 @@ import ctypes
 import os
 import resource
 import select
+import shutil
 import signal
 import sys
 from contextlib import suppress
@@ -56,9 +57,7 @@ def guard(life: int, tells: int, lock: int, folder: str, command: list[str]) -> 
     with suppress(OSError):  # Nobody may listen any more.
         os.write(tells, b"%d" % (last if status is None else status))
     if is_over and not said:
-        import shutil
-
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def _become(command: list[str], guard: int, tells: int) -> NoReturn:
@@ -96,7 +95,7 @@ def _end_all(program: int) -> int:
     """
     status, until = 0, monotonic() + _PATIENCE
     while monotonic() < until:
-        for pid in _below(os.getpid()):
+        for pid in below(os.getpid()):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         status = _reaped(program) or status
@@ -108,7 +107,28 @@ def _end_all(program: int) -> int:
     return status
 
 
-def _below(pid: int) -> list[int]:
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it, also where even its owner may not write.
+
+    Some programs keep what they have unpacked in folders that nobody may write to.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.lexists(folder):
+        return
+    _open(folder)
+    for here, folders, _ in os.walk(folder):  # Each is opened before it is looked into.
+        for name in folders:
+            _open(f"{here}/{name}")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open(folder: str) -> None:
+    with suppress(OSError):
+        if not os.path.islink(folder):  # noqa: PTH114 - Python's own library alone, and quick
+            os.chmod(folder, 0o700)  # noqa: PTH101 - the same
+
+
+def below(pid: int) -> list[int]:
     """The processes below one, parents first."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - Python's own library alone, and quick

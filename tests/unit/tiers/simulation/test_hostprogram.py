@@ -3,8 +3,10 @@
 Programs here are shell scripts.
 """
 
+import errno
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -16,7 +18,7 @@ import pytest
 
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.services.waiting import tell_waits_to
-from verifier_ladder.tiers.simulation import hostprogram
+from verifier_ladder.tiers.simulation import hostprogram, programguard
 from verifier_ladder.tiers.simulation.hostprogram import (
     Ended,
     HostProgram,
@@ -99,6 +101,49 @@ def test_what_kills_it_is_told() -> None:
 def test_nothing_is_left_behind(temporary: Path) -> None:
     ended("echo left >file; exit 1")
 
+    assert [] == list(temporary.iterdir())
+
+
+@pytest.fixture
+def ordinary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A folder of a user whom the modes of files bind."""
+    place = tmp_path / "ordinary"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    if os.geteuid():
+        yield place
+        return
+    os.chown(place, 65534, 65534)
+    os.seteuid(65534)
+    yield place
+    os.seteuid(0)
+
+
+def test_what_nobody_may_write_to_is_removed_too_and_links_lead_nowhere(ordinary: Path) -> None:
+    for each in ("others", "run/cache/unpacked"):
+        Path(each).mkdir(parents=True)
+        Path(each, "file").touch()
+    Path("run/cache/link").symlink_to(Path("others").absolute())
+    for each in ("others", "run/cache/unpacked", "run/cache"):
+        Path(each).chmod(0o500)
+
+    programguard.remove("run")
+
+    assert [Path("others")] == list(Path().iterdir())
+    assert 0o500 == Path("others").stat().st_mode & 0o777
+    shutil.rmtree(ordinary, ignore_errors=True)
+
+
+def test_where_no_folder_can_be_locked_it_says_so(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refuses)
+
+    with pytest.raises(ToolError, match="set TMPDIR to a folder of a local disk"):
+        ended(":")
     assert [] == list(temporary.iterdir())
 
 
@@ -223,6 +268,19 @@ def test_a_guard_that_is_killed_is_a_failure_of_the_tool() -> None:
         run(shell("echo $$ >pids; kill -9 $PPID; sleep 1000"), [], folder)
 
 
+def test_a_guard_that_is_stopped_ends_with_all_that_is_below_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hostprogram, "_PATIENCE", 0.1)
+    with run_folder() as folder:
+        with pytest.raises(ToolError, match="took more than 1 s"):
+            run(shell(f"kill -STOP $PPID; {EVERYTHING}", seconds=1), [], folder)
+        started = [int(pid) for pid in (folder.work / "pids").read_text().split()]
+
+    assert 3 == len(started)
+    assert all(map(is_over, started))
+
+
 # ---- GPUs
 
 
@@ -298,3 +356,10 @@ def test_programs_are_named_by_a_file(tmp_path: Path) -> None:
     assert [f"{tmp_path}/run", f"{tmp_path.parent}/x", "y"] == found["one"].command
     with pytest.raises(ConfigError, match=r"VLADDER_SHELLS=.*no profile 'one'; there are two"):
         read_programs("VLADDER_SHELLS", path, Shell, ["two"])
+
+
+def test_a_command_is_known_by_its_place_though_it_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "python").symlink_to("/bin/sh")
+    program = Shell(command=["./python"], version="1").seen_from(tmp_path / "shells.toml")
+
+    assert [f"{tmp_path}/python"] == program.command
