@@ -304,6 +304,8 @@ def changed(key: Key) -> None:
         besides(key, {"layout": layout, "options": options})
         for said in SHAPES[1::2]:
             form: dict[str, Any] = {"layout": layout, "options": options}
+            task = {**form, "criteria": {"angles": {"most": 0}}}
+            key.add(said, task, YES, "angles as they should be", MADE)
             task = {**form, "fold": ["in another order"], "criteria": SOUND_HELIX}
             key.add(said, task, YES, "chains in another order", EDITED)
 

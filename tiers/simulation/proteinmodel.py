@@ -173,7 +173,8 @@ def read_model(data: bytes, form: str, chains: Sequence[str]) -> Model:
 def _parsed(data: bytes, form: str) -> list[Any]:
     """The chains of the only model of a file, as gemmi has them.
 
-    Chains without a name are told apart by what ends each (`TER`), or by their second name.
+    Chains without a name are told apart by what ends each (`TER`); in mmCIF gemmi takes the name
+    that a chain has as a label where it has no other.
     """
     library = gemmi()
     try:
@@ -184,10 +185,6 @@ def _parsed(data: bytes, form: str) -> list[Any]:
         else:
             block = library.cif.read_string(data).sole_block()
             chains = _only(library.make_structure_from_block(block))
-            if any(not chain.name.strip() for chain in chains):
-                for row in block.find("_atom_site.", ["auth_asym_id", "label_asym_id"]):
-                    row[0] = row[1]
-                chains = _only(library.make_structure_from_block(block))
     except OutputError:
         raise
     except Exception as error:  # Whatever it raises, this is no file of that form.

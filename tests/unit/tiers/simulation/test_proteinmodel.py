@@ -36,8 +36,9 @@ MODULES = [f"verifier_ladder.tiers.simulation.{name}" for name in ("predictors",
 UNREAD = {
     # What is asked, and of which program: `test_structureprediction.py`.
     "entities", "most_memory", "told", "programs", "versions_of", "program", "predict", "asked",
-    # Bounds of folders, what is told as a fact, and pairs of residues: tests here.
-    "_walked", "_pair", "confidences", "paired", "chosen", "pdb",
+    # Bounds, what is told as a fact or in a message, and pairs of residues: tests here.
+    "_walked", "read_model", "_facts", "_difference", "_pair", "confidences", "paired", "chosen",
+    "pdb",
 }  # fmt: skip
 """Functions whose edits no file of the key shows."""
 MUTATIONS = 200
