@@ -17,7 +17,7 @@ machine.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite, ldexp
 from random import Random
 from string import ascii_letters, digits, punctuation
@@ -110,7 +110,9 @@ Tuples.model_rebuild()
 
 
 def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]:
-    """Draw telling arguments, the simplest among them, each once, the shortest first.
+    """Draw telling arguments, each once, the shortest first.
+
+    The simplest are among them, and those `at_ends`, as far as half of them go.
 
     Args:
         inputs: One strategy for each argument.
@@ -125,14 +127,50 @@ def drawn(inputs: Sequence[Any], seed: int, count: int) -> list[tuple[Any, ...]]
         [(True,), (False,)]
     """
     rng, found = Random(seed), dict[bytes, tuple[Any, ...]]()  # noqa: S311 - no secret
+    wanted = [tuple(map(simplest, inputs)), *at_ends(inputs, rng)]
+    if len(wanted) > 1 + count // 2:
+        wanted[1:] = rng.sample(wanted[1:], count // 2)
     for turn in range(_TRIES * count):
         given = tuple(Drawing(rng, telling=_TELLING).draw(each) for each in inputs)
-        if not turn:  # Drawn all the same, so that what is too large is refused.
-            given = tuple(map(simplest, inputs))
+        if turn < len(wanted):  # Drawn all the same, so that what is too large is refused.
+            given = wanted[turn]
         found.setdefault(_encoded(given), given)
         if len(found) == count:
             break
     return [found[text] for text in sorted(found, key=lambda text: (len(text), text))]
+
+
+def at_ends(inputs: Sequence[Any], rng: Random) -> Iterator[tuple[Any, ...]]:
+    """Arguments of which one number stands at an end of its range, or one text at a blank.
+
+    Each end comes once, and so do a blank before a text and one after it, if it may hold any.
+
+    Example:
+        >>> few = Integers(type="integers", min=3, max=5)
+        >>> sorted(at_ends([few], Random(0)))
+        [(3,), (5,)]
+    """
+    for place, each in enumerate(inputs):
+        ends: Iterable[Any] = ()
+        match each:
+            case Integers() | Floats():
+                ends = (end for end in _ordered(each.min, each.max) if end is not None)
+            case Tuples():
+                ends = at_ends(each.of, rng)
+            case Text():
+                ends = _beside_blanks(each, rng)
+        for end in ends:
+            given = [Drawing(rng, telling=_TELLING).draw(other) for other in inputs]
+            yield (*given[:place], end, *given[place + 1 :])
+
+
+def _beside_blanks(asked: Text, rng: Random) -> Iterator[str]:
+    letters = asked.alphabet or LETTERS
+    blanks = [letter for letter in letters if letter.isspace()]
+    if blanks and asked.max_size:
+        text = Drawing(rng, telling=_TELLING).draw(asked) or letters[0]
+        yield rng.choice(blanks) + text[1:]
+        yield text[:-1] + rng.choice(blanks)
 
 
 def typical(inputs: Sequence[Any], seed: int) -> Iterator[tuple[Any, ...]]:

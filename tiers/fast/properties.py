@@ -152,7 +152,7 @@ class CodeProperties(SingleVerifier):
     """
 
     name = "code-properties"
-    version = "3"
+    version = "4"
     tier = Tier.FAST
     kind = "text"
     domain = "software"

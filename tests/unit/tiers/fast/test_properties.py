@@ -15,7 +15,7 @@ import verifier_ladder as vl
 from verifier_ladder.cli.app import app
 from verifier_ladder.testing.answerkey import Judge, Twin
 from verifier_ladder.testing.hostile import HOSTILE
-from verifier_ladder.tiers.fast.drawing import Booleans, Integers, Lists, Text, drawn
+from verifier_ladder.tiers.fast.drawing import Booleans, Integers, Lists, Text, Tuples, drawn
 from verifier_ladder.tiers.fast.programs import program_in
 from verifier_ladder.tiers.fast.properties import CodeProperties, Runs
 from verifier_ladder.tiers.sandbox import Backend
@@ -177,6 +177,25 @@ def test_calls_share_the_time_that_a_program_has() -> None:
 
     assert "more than 0.2 s of processor time" in verdict.feedback
     assert (Outcome.REJECT, True) == (late.outcome, "took too long" in late.reason)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_each_end_of_each_range_is_drawn(seed: int) -> None:
+    few = Integers(type="integers", min=0, max=99)
+    pair = Tuples(type="tuples", of=[few, few])
+
+    found = drawn([few, pair], seed, 16)
+
+    for values in zip(*((a, *b) for a, b in found), strict=True):
+        assert {0, 99} <= {*values}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_texts_with_a_blank_before_and_after_them_are_drawn(seed: int) -> None:
+    found = [text for (text,) in drawn([Text(type="text")], seed, 8)]
+
+    assert any(text[:1].isspace() for text in found)
+    assert any(text[-1:].isspace() for text in found)
 
 
 def test_the_same_seed_draws_the_same_in_every_process(tmp_path: Path) -> None:
