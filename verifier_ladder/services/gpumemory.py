@@ -75,14 +75,27 @@ def _set(given: str, names: Sequence[str] | None) -> list[Device]:
     return [Device(*each) for each in zip(names, map(int, sizes), strict=False)]
 
 
-@lru_cache(maxsize=4)
 def _asked(names: tuple[str, ...] | None) -> tuple[Device, ...]:
     """What the driver tells; nothing where there is none."""
+    return tuple(read_smi(_told(), names))
+
+
+@lru_cache(maxsize=1)
+def _told() -> str:
     try:
         told = subprocess.run(_SMI, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
-        return ()
-    return tuple(read_smi(told.stdout, names))
+        return ""
+    return told.stdout
+
+
+def _one_name() -> Callable[[str], str]:
+    """What gives a GPU one name: `CUDA_VISIBLE_DEVICES` may call it by its number or its UUID."""
+    if load_settings().gpu_memory:  # The driver is not asked.
+        return lambda name: name
+    rows = (line.split(",") for line in _told().splitlines())
+    uuids = {index.strip(): uuid.strip() for index, uuid, _ in rows}
+    return lambda name: uuids.get(name, name)
 
 
 def read_smi(told: str, names: Sequence[str] | None) -> list[Device]:
@@ -220,7 +233,7 @@ def _device_for(place: Place, memory: int | None) -> str | None:
         place: Whose room it is.
         memory: How much it takes; None for a whole GPU.
     """
-    taken: dict[str, int] = {}
+    taken, named = dict[str, int](), _one_name()
     for path in place.folder.glob("*.room"):
         is_mine = path == place.path("room")
         if not any(is_locked(path.with_suffix(kind)) for kind in (".life", ".hold")):
@@ -229,8 +242,9 @@ def _device_for(place: Place, memory: int | None) -> str | None:
         told = json.loads(path.read_text(encoding="utf-8"))
         if is_mine:
             return str(told["device"])
-        taken[told["device"]] = taken.get(told["device"], 0) + int(told["memory"])
-    left: Callable[[Device], int] = lambda one: one.memory - taken.get(one.name, 0)  # noqa: E731
+        device = named(told["device"])
+        taken[device] = taken.get(device, 0) + int(told["memory"])
+    left: Callable[[Device], int] = lambda one: one.memory - taken.get(named(one.name), 0)  # noqa: E731
     fit = [one for one in devices() if left(one) >= (one.memory if memory is None else memory)]
     best = max(fit, key=left, default=None)
     if best is None or memory == 0:

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.services import gpumemory
+from verifier_ladder.services.gpumemory import room_for
 from verifier_ladder.services.waiting import tell_waits_to
 from verifier_ladder.tiers.simulation import hostprogram, programguard
 from verifier_ladder.tiers.simulation.hostprogram import (
@@ -318,6 +320,35 @@ def test_two_that_take_a_whole_gpu_never_share_one(
 
     assert [0, 0, 0] == [each.code for each in said]
     assert [True, False] == waits
+
+
+@pytest.fixture
+def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A machine whose driver tells of one GPU."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 0, GPU-aa, 81559\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv("VLADDER_GPU_MEMORY", raising=False)
+    forget()
+    yield
+    forget()
+
+
+def forget() -> None:
+    """Have the driver asked anew."""
+    gpumemory._told.cache_clear()
+
+
+@pytest.mark.usefixtures("one_gpu")
+def test_a_gpu_is_the_same_one_by_its_number_and_by_its_uuid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    with room_for("one", None):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-aa")
+
+        assert gpumemory._room(2**30) is None
 
 
 @pytest.mark.parametrize(
