@@ -260,8 +260,15 @@ class Ladder:
         made.namespace = namespace
         return made
 
+    @checked()
     def exchanged(self, old: Verifier, new: Verifier) -> Ladder:
-        """The same ladder with another version of a verifier in the place of one."""
+        """The same ladder with another version of a verifier in the place of one.
+
+        Raises:
+            ConfigError: If one is no verifier, or the ladder does not hold the old one.
+        """
+        if old not in self.verifiers:
+            raise ConfigError(f"ladder {self.name} does not hold {old.name} {old.version}")
         return self._with({old: new})
 
     def _with(self, others: Mapping[Verifier, Verifier]) -> Ladder:
