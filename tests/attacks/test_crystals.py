@@ -60,7 +60,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "a module": {"calculator": "os.system"},
     "a path": {"calculator": BAIT},
     "a module of ASE": {"calculator": "ase.calculators.espresso.Espresso"},
-    "a name of ASE": {"calculator": "espresso"},
+    "a name of ASE": {"calculator": "vasp"},
+    "a program's command": {"calculator": {"name": "espresso", "command": f"touch {BAIT}"}},
+    "a program's folder": {"calculator": {"name": "abinit", "pseudo_dir": BAIT}},
+    "a program's words": {"calculator": {"name": "espresso", "input_data": {"outdir": BAIT}}},
     "a command": {"calculator": {"name": "emt", "command": f"touch {BAIT}"}},
     "a checkpoint": {"calculator": {"name": "emt", "checkpoint": BAIT}},
     "a label": {"calculator": {"name": "emt", "label": BAIT, "directory": "/tmp"}},  # noqa: S108
