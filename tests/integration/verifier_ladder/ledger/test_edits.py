@@ -265,7 +265,7 @@ EDITS: dict[str, Edit] = {
         "one was doubled",
         [
             f"INSERT INTO entry SELECT {_LAST} + 1, kind, campaign, recorded_at, leaf, body FROM entry "
-            "WHERE kind = 'belief' AND id = 100"
+            "WHERE kind = 'retry' AND id = 100"
         ],
     ),
     "a place given up": Edit(
