@@ -71,7 +71,7 @@ def asked(temporary: Path) -> Any:
     """A process that has the program run, for a test that kills it; and the run's folder."""
     process = get_context("fork").Process(target=ended, args=(EVERYTHING,), daemon=True)
     process.start()
-    yield process, lambda: next(temporary.glob("*/work/all"), None)
+    yield process, lambda: next(temporary.rglob("all"), None)
     process.kill()
     process.join()
 
