@@ -103,6 +103,10 @@ bench-import: $(VENV)/.stamp-test  ## How long starting takes, against Python al
 bench-overhead: $(VENV)/.stamp-test  ## What scoring costs per sample with a trivial verifier
 	@$(BIN)/python benchmarks/score_overhead.py
 
+.PHONY: bench-counters
+bench-counters: $(VENV)/.stamp-test  ## What the counters cost a call of score, against the same call without
+	@$(BIN)/python benchmarks/counters.py
+
 .PHONY: bench-throughput
 bench-throughput: $(VENV)/.stamp-test  ## The fast tier with everything on, against bare RDKit
 	@$(BIN)/python benchmarks/fast_tier.py

@@ -284,7 +284,7 @@ class SampleId(NamedTuple):
     position: int
 
 
-_MOST_PLACES = 1 << 24
+MOST_PLACES = 1 << 24
 """Positions and steps below are counted; those from here on are drawn, or hashes."""
 _SHOWN = 40
 
@@ -302,9 +302,9 @@ def sample_place(run: str, step: int, position: int = -1, content: str | bytes =
         >>> sample_place("r", 3, 7), sample_place("r", 3, 3056356105912939, "CCO")
         ('step 3 of run r, sample 7', "step 3 of run r, 'CCO'")
     """
-    is_counted = 0 <= step < _MOST_PLACES
+    is_counted = 0 <= step < MOST_PLACES
     where = f"step {step} of run {run}" if is_counted else f"run {run}, asked without a step"
-    if 0 <= position < _MOST_PLACES:
+    if 0 <= position < MOST_PLACES:
         return f"{where}, sample {position}"
     return f"{where}, {printable(content, _SHOWN)!r}" if content else where
 

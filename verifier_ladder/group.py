@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _KIND: Final = "group of "
 _BYTES: Final = "«bytes»"
-_MEMBERS: Final = "members"
+MEMBERS: Final = "members"
 _IS_JUDGED: Final = "group_judged"
 """Evidence of what is said of one member: whether any of its group was judged."""
 _ROOM: Final = 48 * 1024
@@ -132,12 +132,17 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     told = [verdict.cost for verdict in verdicts if verdict.cost is not None]
     share = _ROOM // max(1, len(verdicts))
     rows = [_row(verdict, share) for verdict in verdicts]
-    return Verdict.accept(evidence={_MEMBERS: rows}, cost=sum(told, Cost()) if told else None)
+    return Verdict.accept(evidence={MEMBERS: rows}, cost=sum(told, Cost()) if told else None)
 
 
 def is_told_together(verdict: Verdict) -> bool:
     """Whether a verdict is that of a whole group, and holds those of its members."""
-    return verdict.outcome is Outcome.ACCEPT and isinstance(verdict.evidence.get(_MEMBERS), list)
+    return holds_members(verdict.outcome, verdict.evidence)
+
+
+def holds_members(outcome: Outcome, evidence: Mapping[str, Any]) -> bool:
+    """The same of a verdict's outcome and evidence."""
+    return outcome is Outcome.ACCEPT and isinstance(evidence.get(MEMBERS), list)
 
 
 def apart(verdict: Verdict, count: int) -> list[Verdict]:
@@ -146,7 +151,7 @@ def apart(verdict: Verdict, count: int) -> list[Verdict]:
     If the check of the group failed, or was blamed on it as a whole, nobody knows which member
     brought that about: nothing is known of any of them, and none is rejected.
     """
-    rows = verdict.evidence.get(_MEMBERS) if verdict.outcome is Outcome.ACCEPT else None
+    rows = verdict.evidence.get(MEMBERS) if verdict.outcome is Outcome.ACCEPT else None
     if isinstance(rows, list) and len(rows) == count:
         return [_verdict(row) for row in rows]
     reason = f"its group was not judged: {verdict.reason}"

@@ -53,8 +53,8 @@ class SqlAudit(SqlMoments):
 
         It finds entries, tiles and checkpoints that were changed, put in, taken out or put in
         another order. The tables beside the entries (verdicts, aliases, samples, campaigns, runs,
-        sources, appearances) are rebuilt from the entries and compared both ways; guards and
-        indexes must be those of this version. Where a note tells what was signed last, the log
+        sources, appearances, counters) are rebuilt from the entries and compared both ways; guards
+        and indexes must be those of this version. Where a note tells what was signed last, the log
         must hold all of it. What the holder of the key has signed anew shows only against a
         checkpoint that was saved elsewhere. Nothing is written.
 

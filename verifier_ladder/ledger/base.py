@@ -18,6 +18,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger.accountbook import AccountBook
 from verifier_ladder.ledger.baton import Baton
+from verifier_ladder.ledger.counting import StepCount, VerdictCount
 from verifier_ladder.ledger.ratebook import RateBook
 from verifier_ladder.ledger.records import (
     Alias,
@@ -26,6 +27,7 @@ from verifier_ladder.ledger.records import (
     Charged,
     CheckRow,
     Entry,
+    Extent,
     Request,
     SampleReward,
     Sealing,
@@ -311,6 +313,28 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         Returns:
             `newest` (id of the newest entry), `entries`, `candidates`, `samples`, and `verdicts`:
             by `"name version"` of the verifier, how many current ones have each outcome.
+        """
+
+    @abstractmethod
+    def extent(self, campaign: str) -> Extent:
+        """How many entries a campaign has, and which is its newest."""
+
+    @abstractmethod
+    def verdict_counts(self, campaign: str) -> list[VerdictCount]:
+        """How the checks of a campaign ended, by tier, verifier, version, outcome and boundary.
+
+        It is counted as entries are written, so that nothing has to be read for it; `verify`
+        counts anew.
+        """
+
+    @abstractmethod
+    def step_counts(self, campaign: str, *, whole_runs: bool = False) -> list[StepCount]:
+        """The samples of a campaign and what they earn, counted as entries are written.
+
+        Args:
+            campaign: The campaign.
+            whole_runs: Whether to tell of each run as a whole, by name; else of each step that
+                is counted, in order. Steps that were drawn stand in the whole alone.
         """
 
     @checked(size=0)

@@ -120,6 +120,8 @@ class SqlHistory(Store):
         filters = ["id > ?", "id <= ?"]
         newest = self.newest()
         values: list[Any] = [newest if until is None else min(until, newest)]
+        if kind == "alarm":
+            filters.append("kind = 'alarm'")  # In words, or its index would not be used.
         for name, value in (("kind", kind), ("campaign", campaign)):
             if value is not None:
                 filters.append(f"{name} = ?")

@@ -12,6 +12,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.counting import ALL_STEPS, Counted, StepCount, VerdictCount
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.memoryqueue import MemoryQueue
 from verifier_ladder.ledger.memoryreplies import MemoryReplies
@@ -22,6 +23,7 @@ from verifier_ladder.ledger.records import (
     Charged,
     CheckRow,
     Entry,
+    Extent,
     OvertakenError,
     Request,
     SampleReward,
@@ -64,6 +66,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self._rewards: dict[tuple[str, str, int], dict[int, SampleReward]] = {}
         self._steps: dict[tuple[str, str, int], list[tuple[int, frozenset[int]]]] = {}
         self._samples: dict[int, int] = {}
+        self._counted = Counted()
         self._appearances: dict[bytes, list[int]] = {}
         self._contents: dict[bytes, tuple[bytes, str, str | bytes]] = {}
         self._campaigns: dict[str, CampaignRow] = {}
@@ -153,6 +156,7 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
         self._index_verdicts(block, entry)
         self._index_samples(block, entry)
         self._keep_artifacts(block)
+        self._counted.add(block)
         for key in distinct(block):
             self._appearances.setdefault(key, []).append(entry)
         return entry
@@ -364,6 +368,27 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
                 "samples": sum(n for entry, n in self._samples.items() if entry in ids),
                 "verdicts": dict(sorted(verdicts.items())),
             }
+
+    def extent(self, campaign: str) -> Extent:
+        """See `Ledger.extent`."""
+        with self._held():
+            its = [entry for entry in self._entries if entry.campaign == campaign]
+            return Extent(len(its), its[-1].id, its[-1].recorded_at) if its else Extent()
+
+    def verdict_counts(self, campaign: str) -> list[VerdictCount]:
+        """See `Ledger.verdict_counts`."""
+        with self._held():
+            told = [(*key, n) for key, n in self._counted.verdicts.items() if key[0] == campaign]
+        return sorted(VerdictCount(*row[1:]) for row in told)
+
+    def step_counts(self, campaign: str, *, whole_runs: bool = False) -> list[StepCount]:
+        """See `Ledger.step_counts`."""
+        with self._held():
+            found = [row for key, row in self._counted.steps.items() if key[0] == campaign]
+        return sorted(
+            (row for row in found if (row.step == ALL_STEPS) is whole_runs),
+            key=lambda row: (row.step, row.run),
+        )
 
     def reopened(self) -> Ledger:
         """See `Ledger.reopened`."""

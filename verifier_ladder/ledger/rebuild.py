@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.artifacts import compare as compare_artifacts
+from verifier_ladder.ledger.counting import Counted, StepCount, VerdictCount
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import DAMAGE, decode
 from verifier_ladder.ledger.numbers import lend
@@ -115,6 +116,16 @@ DERIVED = (
         "SELECT candidate, entry_id, place FROM appearance",
         named=(0, 1),
     ),
+    Derived(
+        "verdict_count",
+        f"SELECT campaign, {', '.join(VerdictCount._fields)} FROM verdict_count",
+        named=(0, 1, 2, 3, 4, 5),
+    ),
+    Derived(
+        "step_count",
+        f"SELECT campaign, {', '.join(StepCount._fields)} FROM step_count",
+        named=(0, 1, 2),
+    ),
 )
 """The tables that are rebuilt, those first by whose numbers others call rows."""
 
@@ -151,12 +162,18 @@ class Rebuild:
         try:
             block = decode(body)
             write_index(self._connection, block, entry)
+            self._count(block)
             self._name_artifacts(block)
             self._name(block, recorded_at)
             if entry <= self._until:
                 self._appear(entry, block)
         except (LedgerError, SQLAlchemyError, *DAMAGE) as error:
             self._found.add(f"entry {entry} can't be read: {error}")
+
+    def _count(self, block: Block) -> None:
+        counted = Counted()
+        counted.add(block)
+        counted.write(self._connection)
 
     def _name(self, block: Block, recorded_at: float) -> None:
         """Add the row of a campaign, a run or a verifier's source."""

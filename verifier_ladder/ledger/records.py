@@ -212,6 +212,16 @@ class Entry(NamedTuple):
     """SHA-256(0x00 ‖ body)."""
 
 
+class Extent(NamedTuple):
+    """How far a campaign has come."""
+
+    entries: int = 0
+    newest: int = 0
+    """Id of its newest entry; 0 if there is none."""
+    recorded_at: float = 0.0
+    """When that was recorded, in seconds since 1970."""
+
+
 class CheckState(IntEnum):
     """Where a check of the work queue stands."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.artifacts import keep
 from verifier_ladder.ledger.columns import pack_shared
+from verifier_ladder.ledger.counting import counted_in
 from verifier_ladder.ledger.dialect import dialect_of
 from verifier_ladder.ledger.encoding import encode, leaf
 from verifier_ladder.ledger.numbers import numbers_of
@@ -76,6 +77,7 @@ def write(connection: Connection, draft: Draft) -> int:
 
     rows = len(block.verdicts) + len(block.candidates)
     written = dialect.together(connection, insert, rows=rows, asks=block.kind in SUPERSEDING)
+    counted_in(connection).add(block, draft.verdicts)
     if draft.verdicts is not None and any(draft.verdicts["artifacts"]):
         keep(connection, block)
     return written

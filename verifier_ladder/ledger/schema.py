@@ -24,7 +24,7 @@ from sqlalchemy import (
 from verifier_ladder.ledger.columntypes import BYTES, FORM, NUMBER, WHOLE
 from verifier_ladder.resource import Resource
 
-REVISION: Final = "0012"
+REVISION: Final = "0013"
 """Schema of this version: the newest Alembic revision in `migrations/versions`."""
 VERSION_TABLE: Final = "verifier_ladder_version"
 APPLICATION_ID: Final = 0x564C4144  # "VLAD" in the file's header, so that `file` can tell.
@@ -51,6 +51,7 @@ entry = Table(
     Column("leaf", BYTES, nullable=False),
     Column("body", BYTES, nullable=False),
     Index("entry_campaign", "campaign", "id"),
+    Index("entry_alarm", "campaign", "kind", "id", **_only("kind = 'alarm'")),
 )  # fmt: skip
 
 canonicaliser = Table(
@@ -188,6 +189,40 @@ signer = Table(
     Column("id", WHOLE, primary_key=True),
     Column("origin", Text, nullable=False),
     Column("key", Text, nullable=False, unique=True),
+)  # fmt: skip
+
+# -- counters: they follow from the entries, and change with each ---------------------------------
+
+verdict_count = Table(
+    "verdict_count", metadata,
+    Column("campaign", Text, nullable=False),
+    Column("tier", WHOLE, nullable=False),
+    Column("verifier", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("boundary", Text, nullable=False),
+    Column("checks", WHOLE, nullable=False),
+    PrimaryKeyConstraint("campaign", "tier", "verifier", "version", "outcome", "boundary"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# In the order of steps, so that the sums of a campaign's runs lie together before all of them.
+step_count = Table(
+    "step_count", metadata,
+    Column("campaign", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("step", WHOLE, nullable=False),
+    Column("samples", WHOLE, nullable=False),
+    Column("revised", WHOLE, nullable=False),
+    Column("known", WHOLE, nullable=False),
+    Column("waiting", WHOLE, nullable=False),
+    Column("whole", WHOLE, nullable=False),
+    Column("part", WHOLE, nullable=False),
+    Column("unsummed", WHOLE, nullable=False),
+    Column("checks", WHOLE, nullable=False),
+    Column("reused", WHOLE, nullable=False),
+    PrimaryKeyConstraint("campaign", "step", "run"),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 # -- the work queue and the accounts: these rows change -------------------------------------------

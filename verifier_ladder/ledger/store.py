@@ -19,6 +19,7 @@ from verifier_ladder.errors import LadderError, LedgerError
 from verifier_ladder.ledger import damage, sealing
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.baton import Baton
+from verifier_ladder.ledger.counting import COUNTED, Counted
 from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.dialect import BOUND
 from verifier_ladder.ledger.faults import explained
@@ -148,7 +149,9 @@ class Store(Ledger):
         ):
             written = connection.info[WRITTEN] = []
             connection.info[BOUND] = 0
+            counted = connection.info[COUNTED] = Counted()
             yield connection
+            counted.write(connection)
             bytes_ = connection.info[BOUND] + sum(artifact.size for artifact in written)
         for artifact in written:
             artifact.drop()

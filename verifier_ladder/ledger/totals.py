@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
+from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.appearances import SqlAppearances
+from verifier_ladder.ledger.counting import ALL_STEPS, StepCount, VerdictCount
+from verifier_ladder.ledger.records import Extent
 from verifier_ladder.ledger.verdicts import OUTCOMES
 
+C = TypeVar("C", VerdictCount, StepCount)
 _ENTRIES = "SELECT count(*) FROM entry WHERE CAST(?1 AS TEXT) IS NULL OR campaign = ?1"
 _CANDIDATES = (
     "SELECT count(DISTINCT candidate) FROM appearance WHERE CAST(?1 AS TEXT) IS NULL "
@@ -24,6 +29,13 @@ _VERDICTS = (
     "(SELECT supersedes FROM verdict WHERE supersedes IS NOT NULL) "
     "GROUP BY r.name, r.version, v.outcome ORDER BY r.name, r.version, v.outcome"
 )
+_VERDICT_COUNTS = f"SELECT {', '.join(VerdictCount._fields)} FROM verdict_count WHERE campaign = ?"
+_STEP_COUNTS = (
+    f"SELECT {', '.join(StepCount._fields)} FROM step_count "
+    "WHERE campaign = ? AND step BETWEEN ? AND ?"
+)
+_WORDS = {"verifier", "version", "outcome", "boundary", "run"}
+_ANY_STEP = 2**62
 
 
 class SqlTotals(SqlAppearances):
@@ -51,6 +63,44 @@ class SqlTotals(SqlAppearances):
             "samples": samples,
             "verdicts": _tally(verdicts),
         }
+
+    def extent(self, campaign: str) -> Extent:
+        """See `Ledger.extent`."""
+        newest = self.newest()
+        with self._reading() as connection:
+            count, last = connection.exec_driver_sql(
+                "SELECT count(*), max(id) FROM entry WHERE campaign = ? AND id <= ?",
+                (campaign, newest),
+            ).one()
+            if last is None:
+                return Extent()
+            at = connection.exec_driver_sql("SELECT recorded_at FROM entry WHERE id = ?", (last,))
+            return Extent(int(count), int(last), float(at.scalar_one()))
+
+    def verdict_counts(self, campaign: str) -> list[VerdictCount]:
+        """See `Ledger.verdict_counts`."""
+        return sorted(_counts(VerdictCount, self._ask(_VERDICT_COUNTS, campaign)))
+
+    def step_counts(self, campaign: str, *, whole_runs: bool = False) -> list[StepCount]:
+        """See `Ledger.step_counts`."""
+        steps = (ALL_STEPS, ALL_STEPS) if whole_runs else (0, _ANY_STEP)
+        found = _counts(StepCount, self._ask(_STEP_COUNTS, campaign, *steps))
+        return sorted(found, key=lambda row: (row.step, row.run))
+
+
+def _counts(kind: type[C], rows: Sequence[Sequence[Any]]) -> list[C]:
+    """Rows of counters, if they hold what their columns are for: whoever can write may write any.
+
+    Raises:
+        LedgerError: If they do not.
+    """
+    wanted = tuple(str if name in _WORDS else int for name in kind._fields)
+    if {tuple(map(type, row)) for row in rows} - {wanted}:
+        raise LedgerError(
+            "the counters of this ledger hold what no program writes; `vladder ledger verify` "
+            "names them, and a backup has them as they were"
+        )
+    return [kind._make(row) for row in rows]
 
 
 def _tally(rows: Any) -> dict[str, dict[str, int]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from verifier_ladder.testing.ledgeraccounts import AccountTests
 from verifier_ladder.testing.ledgerbatons import BatonTests
 from verifier_ladder.testing.ledgercases import CaseTests
+from verifier_ladder.testing.ledgercounts import CountTests
 from verifier_ladder.testing.ledgerhistory import HistoryTests
 from verifier_ladder.testing.ledgerlog import LogTests
 from verifier_ladder.testing.ledgerpayers import PayerTests
@@ -26,6 +27,7 @@ __all__ = ["LedgerTestCase"]
 
 
 class LedgerTestCase(
-    HistoryTests, LogTests, QueueTests, CaseTests, AccountTests, PayerTests, BatonTests, ReplyTests
-):
+    HistoryTests, CountTests, LogTests, QueueTests, CaseTests, AccountTests, PayerTests,
+    BatonTests, ReplyTests,
+):  # fmt: skip
     """Holds a ledger to its contract. Override the fixture `ledger` with one that is empty."""

@@ -540,6 +540,36 @@ EDITS: dict[str, Edit] = {
         "says that entries are indexed which are not there",
         [f"INSERT INTO appearance_until VALUES ({_LAST} + 5000)"],
     ),
+    # -- counters
+    "how many checks ended so": Edit(
+        "table verdict_count", ["UPDATE verdict_count SET checks = checks + 1"]
+    ),
+    "how checks ended": Edit(
+        "table verdict_count",
+        ["UPDATE verdict_count SET outcome = 'failed' WHERE outcome = 'reject'"],
+    ),
+    "whose checks they were": Edit(
+        "table verdict_count",
+        ["UPDATE verdict_count SET verifier = 'other' WHERE campaign = 'first'"],
+    ),
+    "a count taken out": Edit(
+        "table verdict_count, .* a row is gone", ["DELETE FROM verdict_count WHERE tier = 1"]
+    ),
+    "a count put in": Edit(
+        "table verdict_count, .* no entry bears it out",
+        ["INSERT INTO verdict_count VALUES ('first', 0, 'length', '1', 'failed', 'tool', 7)"],
+    ),
+    "all counts": Edit("table step_count, .* a row is gone", ["DELETE FROM step_count"]),
+    "what samples earn": Edit(
+        "table step_count",
+        ["UPDATE step_count SET whole = whole + 1 WHERE campaign = 'first' AND step = -1"],
+    ),
+    "what one step earns": Edit(
+        "table step_count", ["UPDATE step_count SET part = part + 1 WHERE step = 7"]
+    ),
+    "rewards moved to another step": Edit(
+        "table step_count", ["UPDATE step_count SET step = 99 WHERE step = 7"]
+    ),
     # -- campaigns, runs, sources
     "a ladder": Edit(
         "table campaign",
@@ -891,6 +921,8 @@ def test_every_table_is_compared_or_said_not_to_be() -> None:
         "verifier_source",
         "artifact",
         "artifact_chunk",
+        "verdict_count",
+        "step_count",
     }
     assert compared | MOVING == set(metadata.tables)
     edited = {
@@ -934,6 +966,9 @@ ELSEWHERE = {
     "a run's name",
     "a run taken out",
     "a source put in",
+    "how many checks ended so",
+    "a count taken out",
+    "what samples earn",
 }
 """Edits whose statements both databases understand."""
 

@@ -154,6 +154,7 @@ def test_an_older_schema_is_upgraded(
 BACK = (
     """UPDATE check_queue SET payload = convert_to(
         '{"kind":"text","content":"q","digest":"' || encode(digest, 'hex') || '"}', 'UTF8')""",
+    "DROP TABLE verdict_count", "DROP TABLE step_count", "DROP INDEX entry_alarm",
     "DROP TABLE artifact", "DROP TABLE artifact_chunk", "DROP TABLE rate",
     "DROP TABLE reply", "DROP TABLE spend", "DROP INDEX check_dead",
     *(

@@ -205,6 +205,27 @@ def test_a_check_told_by_many_at_once_has_one_verdict(ledger: SqlLedger, count: 
     assert [len(ledger.read(entry).verdicts) for entry in ledger.entries()] == [count] * AT_ONCE
 
 
+def test_what_many_write_at_once_is_counted_whole_and_none_waits_in_a_circle(
+    ledger: SqlLedger,
+) -> None:
+    names = ["one", "two"]
+
+    def tell(number: int) -> None:
+        order = names if number % 2 else names[::-1]
+        with ledger._writing() as connection:
+            for name in order * 3:
+                write(connection, Draft(score_block([f"w{number}"], campaign=name)))
+
+    all_at_once(tell)
+    for name in names:
+        (run,) = ledger.step_counts(name, whole_runs=True)
+        (ended,) = ledger.verdict_counts(name)
+        assert (run.samples, run.mean, ended.checks) == (3 * AT_ONCE, 2.0, 3 * AT_ONCE)
+    while ledger.sequence():
+        pass
+    assert [] == ledger.verify().problems
+
+
 def test_of_corrections_at_once_each_supersedes_the_one_before(ledger: SqlLedger) -> None:
     def correct(number: int) -> None:
         row = verdict_row("a", Verdict.accept(float(number)))

@@ -120,8 +120,8 @@ def test_an_honest_ledger_is_intact(honest: Path) -> None:
 
     assert [] == found.problems
     assert (ENTRIES, 2, 0) == (found.entries, found.checkpoints, found.pending)
-    # verdicts, aliases, span, campaign, run; verifier, canonicaliser, source, appearances
-    assert found.records == 4 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 4
+    # verdicts, aliases, span, campaign, run; verifier, canonicaliser, source, appearances; counts
+    assert found.records == 4 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 4 + 1 + 2
     assert found.as_json()["is_intact"]
 
 

@@ -17,6 +17,7 @@ from verifier_ladder.budget import TOTAL
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.counting import ALL_STEPS, Counted, VerdictCount
 from verifier_ladder.ledger.creation import MIGRATIONS, prepare
 from verifier_ladder.ledger.records import Account, Charged, Spend
 from verifier_ladder.ledger.replies import Reply
@@ -229,6 +230,21 @@ def test_a_ledger_of_the_schema_before_keeps_replies_beside_all_it_had(tmp_path:
     with open_ledger(tmp_path / "ledger.db") as ledger:
         assert ledger.reply(b"key", now=NOW) == reply
         assert ledger.next_step(CAMPAIGN, "run") == 5
+
+
+@pytest.mark.parametrize("script", [EARLIEST, WITHOUT_SPEND, BEFORE])
+def test_what_an_older_program_wrote_is_counted_when_its_ledger_is_upgraded(
+    tmp_path: Path, script: Path
+) -> None:
+    read = Counted()
+    with open_ledger(restored(tmp_path / "ledger.db", script)) as ledger:
+        for entry in ledger.entries():
+            read.add(ledger.read(entry))
+        counted = [VerdictCount._make((*key[1:], n)) for key, n in read.verdicts.items()]
+        assert ledger.verdict_counts(CAMPAIGN) == sorted(counted) != []
+        assert {row.step: row for row in ledger.step_counts(CAMPAIGN)} == {
+            step: row for (_, _, step), row in read.steps.items() if step != ALL_STEPS
+        }  # fmt: skip
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
