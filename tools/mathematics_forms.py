@@ -310,6 +310,34 @@ def boxes(rng: random.Random) -> tuple[str, Fraction, Fraction]:
     ))  # fmt: skip
 
 
+# ---- Words behind a number
+
+_NUMERALS: tuple[Callable[[int], Form], ...] = (
+    lambda n: Form(f"{n}000000", f"{n} \\text{{ million}}", f"{n} \\text{{ billion}}"),
+    lambda n: Form(f"{n} \\text{{ million}}", f"{n},000,000", f"{n}"),
+    lambda n: Form(f"{n} \\text{{ thousand}}", f"{n} \\cdot 10^3", f"{n} \\text{{ hundred}}"),
+    lambda n: Form(f"{12 * n}", f"{n} \\text{{ dozen eggs}}", f"{n + 1} \\text{{ dozen eggs}}"),
+    lambda n: Form(f"{n} \\text{{ million dollars}}", f"\\${n}000000", f"\\${n}"),
+    lambda n: Form(f"\\${n} \\text{{ million}}", f"{n}000000 \\text{{ dollars}}", f"\\${n}"),
+    lambda n: Form(f"{n}\\%", f"{n} \\text{{ percent of them}}", f"{n} \\text{{ of them}}"),
+)
+"""A number with a numeral in words."""
+_BEHIND: tuple[tuple[str, Fraction], ...] = (
+    ("\\boxed{%d} million", Fraction(10**6)), ("$\\boxed{%d}$ thousand", Fraction(1000)),
+    ("\\boxed{%d} percent", Fraction(1, 100)), ("$x = \\boxed{%d}$ %%", Fraction(1, 100)),
+    ("\\(\\boxed{%d}\\) per cent of all.", Fraction(1, 100)), ("\\boxed{%d} dozen", Fraction(12)),
+    ("\\boxed{%d}\\text{ thousand}", Fraction(1000)), ("**\\boxed{%d}** hundred", Fraction(100)),
+)  # fmt: skip
+"""A box and what stands behind it in plain text, with what that multiplies it by."""
+_MEASURED: tuple[tuple[str, str, str], ...] = (
+    ("\\boxed{%d} km/h", "km/h", "m/s"), ("$\\boxed{%d}$ miles per hour", "mph", "km/h"),
+    ("\\(\\boxed{%d}\\) cm.", "cm", "m"), ("\\boxed{%d}\\text{ kg}", "kg", "g"),
+    ("\\[\\boxed{%d}.\\] hours later it ends.", "hours", "minutes"),
+    ("**\\boxed{%d}** square meters", "m^2", "m"), ("\\boxed{%d} dollars", "dollars", "cents"),
+)  # fmt: skip
+"""A box and the unit behind it in plain text, the unit as a task has it, and another one."""
+
+
 _MAKERS: tuple[tuple[Callable[[random.Random], Form], int], ...] = (
     (sums, 6), (expanded, 5), (decimals, 8), (repeating, 10), (percents, 12), (radicals, 16),
     (rationalised, 8), (nested, 2), (powers, 12), (scientific, 16), (logarithms, 10),
@@ -350,6 +378,24 @@ def forms(key: Key) -> None:
     ):
         frame, form = next(frames), spell(n, letter)
         key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
+    words(key)
+
+
+def words(key: Key) -> None:
+    """Numerals and units behind a number, and behind a box."""
+    why, source = "a numeral in words multiplies", "generator: words behind a number"
+    frames = cycle(("\\boxed{%s}", "<answer>%s</answer>"))
+    for n, numeral in product((3, 14), _NUMERALS):
+        frame, form = next(frames), numeral(n)
+        key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
+    why = "what stands behind a box in plain text"
+    for n, (said, worth) in product((5, 42), _BEHIND):
+        key.add(said % n, {"answer": f"{n * worth}"}, YES, why, source)
+        key.add(said % n, {"answer": f"{n}"}, NO, f"{why}; the box alone", source)
+    for n, (said, unit, other) in product((5, 42), _MEASURED):
+        right, wrong = ({"answer": f"{n} \\text{{ {each}}}"} for each in (unit, other))
+        key.add(said % n, right, YES, why, source)
+        key.add(said % n, wrong, NO, f"{why}; another unit", source)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,13 @@ def _mathematics() -> dict[str, Attack]:
         "two answers in one": ("\\boxed{41 \\text{ or } 42}", "\\boxed{42}", "42", ""),
         "another one behind it": ("\\boxed{42} or 41", "\\boxed{42}.", "42", ""),
         "a correction": ("\\boxed{42}. Wait, it is 41.", "Wait, it is \\boxed{42}.", "42", ""),
+        "another one in words": (
+            "\\boxed{42 \\text{ and 43}}",
+            "\\boxed{42 \\text{ apples}}",
+            "42",
+            "",
+        ),
+        "a numeral behind it": ("\\boxed{42} million", "\\boxed{42} in all.", "42", ""),
         "a chain of equalities": ("\\boxed{x = 41 = 42}", "\\boxed{x = 42}", "42", ""),
         "a chain that ends well": ("\\boxed{1 = 2 = 42}", "\\boxed{41 + 1 = 42}", "42", ""),
         "a tower of powers": ("\\boxed{9^{9^{9^{9}}}}", "\\boxed{9^{2}}", "81", ""),

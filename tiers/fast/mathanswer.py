@@ -17,6 +17,7 @@ as the same is decided by the kind of the expected answer:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -36,8 +37,26 @@ from verifier_ladder.tiers.fast.mathtokens import UnreadableError
 from verifier_ladder.tiers.fast.mathunits import CHANGING, unit_worth
 
 _MOST_MEMBERS = 40
-_NOT_COUNTED = CHANGING | {"is", "at", "or", "not", "maybe", "perhaps", "more", "less", "wrong"}
+_PARTS = frozenset({
+    "halves", "thirds", "quarters", "fourths", "fifths", "sixths", "sevenths", "eighths", "ninths",
+    "tenths", "hundredths", "thousandths", "millionths",
+})  # fmt: skip
+_NOT_COUNTED = CHANGING | _PARTS | {
+    "is", "at", "or", "not", "maybe", "perhaps", "more", "less", "wrong", "base", "mod", "modulo",
+    "percent", "percentage", "negative", "below", "zero",
+}  # fmt: skip
 """Words behind a number that change it or doubt it, so that they are no things counted."""
+_GOES_ON = frozenset({
+    "and", "to", "through", "over", "by", "choose", "point", "out", "divided", "multiplied",
+})  # fmt: skip
+"""Words behind a number after which it is another one, or one of several."""
+_THING = re.compile(r"(?:[A-Za-z $'./^-]|(?<=[A-Za-z^-])\d(?!\d))+")
+"""What is counted has no number but a power."""
+
+_FUNCTIONS = frozenset({"f", "g", "h", "F", "G", "P", "p", "q", "Q", "u", "v", "T"})
+"""Letters before brackets that are functions, and no factors."""
+_GIVEN = EXPRESSIONS - {"pm"} | {"pair", "tuple", "rel"}
+"""What a function is given."""
 
 NOT_EQUAL = "the answer is not equal to the expected one"
 
@@ -467,17 +486,22 @@ def _is_label(tree: Tree) -> bool:
     """Whether a tree is a name: `x`, `f(3)`, `AB`, words."""
     if tree[0] in {"sym", "word"}:
         return True
-    if tree[0] == "mul":
-        return (
-            tree[1][0] == "sym"
-            and tree[2][0] in {"sym", "num", "pair", "tuple"}
-            and bool(
-                tree[1][1].rstrip("'")
-                in {"f", "g", "h", "F", "G", "P", "p", "q", "Q", "u", "v", "T"}
-                or (tree[2][0] == "sym" and tree[1][1].isupper() and tree[2][1].isupper())
-            )
-        )
-    return False
+    return bool(tree[0] == "mul") and (_is_call(*tree[1:]) or _is_figure(tree))
+
+
+def _is_call(function: Tree, argument: Tree) -> bool:
+    """Whether a product is the value of a function: `f(3)`, `f(g(x))`, `f^{-1}(x)`, `P(X = 2)`."""
+    if function[0] == "pow" and function[2] == ("neg", ("num", Fraction(1))):
+        function = function[1]
+    is_function = function[0] == "sym" and function[1].rstrip("'") in _FUNCTIONS
+    return bool(is_function and argument[0] in _GIVEN)
+
+
+def _is_figure(tree: Tree) -> bool:
+    """Whether a product is a figure by its corners: `AB`, `ABC`."""
+    if tree[0] == "sym":
+        return bool(tree[1].isupper())
+    return bool(tree[0] == "mul") and all(map(_is_figure, tree[1:]))
 
 
 def _label(tree: Tree) -> str:
@@ -596,7 +620,11 @@ def _units_of(tree: Any) -> frozenset[str]:
 def _is_counted(unit: str) -> bool:
     """Whether what stands behind a number leaves it as it is."""
     words = unit.lower().split()
-    return len(words) <= 3 and _NOT_COUNTED.isdisjoint(words)  # noqa: PLR2004
+    if not words or len(words) > 3 or not _THING.fullmatch(unit):  # noqa: PLR2004
+        return False
+    if len(words) == 1 and (words[0] == "times" or f"{words[0]}s" in _PARTS):
+        return words[0] == "times"
+    return words[0] not in _GOES_ON and _NOT_COUNTED.isdisjoint(words)
 
 
 def _plural(unit: str) -> str:

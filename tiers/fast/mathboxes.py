@@ -3,8 +3,9 @@ r"""Boxes: what stands in `\boxed{…}`, and what belongs to it inside the same 
 What stands directly before or behind a box belongs to the answer: `$-\boxed{5}$` says -5 and
 `$2\boxed{5}$` says 10. It reaches to the next comma, word, arrow or sign of equality before the
 box, and to the next comma, word or arrow behind it. Outside of formulas only what touches the box
-belongs to it. Several boxes in one such part are answers each, and so is the whole part, unless
-they are members of it: `(\boxed{1}, \boxed{2})`.
+belongs to it, and, if asked for, the unit, percent or numeral in plain text behind it, or behind
+the formula that ends with it: `\boxed{5} million`. Several boxes in one such part are answers
+each, and so is the whole part, unless they are members of it: `(\boxed{1}, \boxed{2})`.
 
 Without braces a box holds one number, letter or fraction, to the end of its formula.
 """
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from verifier_ladder.tiers.fast.mathtokens import LONGEST, TYPOGRAPHY, UnreadableError
-from verifier_ladder.tiers.fast.mathunits import CHANGING, UNITS
+from verifier_ladder.tiers.fast.mathunits import CHANGING, NUMERALS, UNITS, scaled, unit_worth
 
 MOST = 32
 """Boxes of an output that are read, but for one more."""
@@ -63,8 +64,16 @@ _LOOKS = re.compile(
 """Commands that change how a box looks, not what it says."""
 _SIGNS = re.compile(r"\\(?:text\w*|mbox|math(?:rm|bf|sf))\s*\{([^{}\0A-Za-z0-9]*)\}")
 """Signs that are set as text: they say what they say without it."""
-_MEASURES = UNITS.keys() | CHANGING | {"percent", "per", "square", "cubic"}
+_MEASURES = UNITS.keys() | NUMERALS.keys() | CHANGING | {"per", "square", "sq", "cubic"}
 """Words behind a box that belong to it."""
+_BEHIND = re.compile(
+    r"(?:\$\$?|\\\)|\\\])?\*{0,2}[ \t~]{0,3}(?:(?P<sign>\\?%)"
+    r"|(?:(?<=[ \t~])|\\(?:text|mathrm)\{\s{0,3})"
+    r"(?P<words>[A-Za-z][A-Za-z/^0-9]*(?: [A-Za-z][A-Za-z/^0-9]*){0,3}))"
+)
+"""What may follow a formula that ends with a box, or a box outside of formulas."""
+_AMOUNT = re.compile(r"[-−+]?\s{0,2}(?:\\?\$)?[\d.]|[-−+]?\\(?:[dt]?frac|sqrt|pi)")
+"""How a box begins that may have a unit behind it."""
 _MARKUP = " \t\r\n*_`\"'|$#"
 
 
@@ -83,13 +92,15 @@ class _Box(NamedTuple):
     formula: tuple[int, int] | None
 
 
-def boxed(text: str, *, open_ended: bool = False) -> Boxes:
+def boxed(text: str, *, open_ended: bool = False, measured: bool = False) -> Boxes:
     r"""Find what the boxes of an output say.
 
     Args:
         text: The output.
         open_ended: Whether a box that is never closed holds all that is left, and one may be of
             any length.
+        measured: Whether a unit, percent or a word such as million belongs to a box before which
+            it stands in plain text.
 
     Returns:
         The answers in order, those of few boxes more than `MOST` at most.
@@ -104,8 +115,13 @@ def boxed(text: str, *, open_ended: bool = False) -> Boxes:
     boxes = _boxes(text, open_ended=open_ended) if BOX.search(text) else []
     if not boxes:
         return Boxes([], 0, 0)
-    found = [answer for group in _groups(text, boxes) for answer in _said(text, group)]
-    return Boxes(found, boxes[0].start, boxes[-1].end)
+    found: list[str] = []
+    end = boxes[-1].end
+    for group in _groups(text, boxes):
+        measure, behind = _measure(text, group[-1]) if measured else ("", 0)
+        found += _said(text, group, measure)
+        end = max(end, behind)
+    return Boxes(found, boxes[0].start, end)
 
 
 def _formulas(text: str) -> Iterator[tuple[int, int]]:
@@ -186,21 +202,46 @@ def _groups(text: str, boxes: Sequence[_Box]) -> list[list[_Box]]:
     return groups
 
 
-def _said(text: str, group: list[_Box]) -> Iterator[str]:
-    """What boxes say with what belongs to them."""
+def _said(text: str, group: list[_Box], measure: str) -> Iterator[str]:
+    """What boxes say with what belongs to them, and the measure behind them."""
     first, last = group[0], group[-1]
     start, end = first.formula or _touching(text, first.start, last.end)
+    if measure:
+        end = last.end
     near = max(start, first.start - LONGEST), min(end, last.end + LONGEST)
     around, at = _FAR * (start < near[0]), near[0]
     for box in group:
         around += text[at : box.start].replace(_HELD, _FAR) + _HELD
         at = box.end
-    around += text[at : near[1]].replace(_HELD, _FAR) + _FAR * (near[1] < end)
+    around += text[at : near[1]].replace(_HELD, _FAR) + _FAR * (near[1] < end) + measure
     inner = iter([box.inner for box in group])
     for part, is_member in _parts(_SIGNS.sub(r"\1", around)):
         held = [next(inner) for _ in range(part.count(_HELD))]
         if held:
             yield from _answers(part, held, is_member=is_member, is_formula=bool(first.formula))
+
+
+def _measure(text: str, box: _Box) -> tuple[str, int]:
+    """The unit or numeral in plain text behind a box that ends its formula, or is in none.
+
+    Returns:
+        How it is written inside of a formula, and where it ends; "" if there is none.
+    """
+    start = box.formula[1] if box.formula else box.end
+    behind = None if text[box.end : start].strip(" .\n") else _BEHIND.match(text, start)
+    if behind is None or not _AMOUNT.match(box.inner.strip()) or ":" in box.inner:
+        return "", 0
+    if behind["sign"]:
+        return "\\%", behind.end()
+    words = behind["words"]
+    while words and not _is_measure(words):
+        words = words.rpartition(" ")[0]
+    return (f"\\text{{ {words}}}", behind.start("words") + len(words)) if words else ("", 0)
+
+
+def _is_measure(words: str) -> bool:
+    worth, unit = scaled(words)
+    return unit_worth(unit) is not None if unit else worth != 1
 
 
 def _touching(text: str, start: int, end: int) -> tuple[int, int]:

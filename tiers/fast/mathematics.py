@@ -66,7 +66,7 @@ _SECOND = re.compile(
 _FIRST = re.compile(rf"({_ONE}),? or \$?(?:[A-Za-z] ?= ?)?$")
 """An answer that is offered before the box: "41 or"."""
 _OTHER = re.compile(
-    rf"[\s$*)\]\\]{{0,6}}(?:[,(;]?\s*\\?(?:text\{{)?\s*\bor\b[\s}}]*|[,;/]\s*)({_ONE})(?=[)$\s]*(?:[.!?]|\n|$))",
+    rf"[\s$*)\]\\]{{0,6}}(?:[,(;]?\s*\\?(?:text\{{)?\s*\b(?:or|and)\b[\s}}]*|[,;/]\s*)({_ONE})(?=[)$\s]*(?:[.!?]|\n|$))",
     re.IGNORECASE,
 )
 """An answer that is offered behind the box: "or 41"."""
@@ -116,7 +116,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "5"
+    version = "6"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"
@@ -349,7 +349,7 @@ def _strong(text: str) -> tuple[list[str], int]:
     Raises:
         _NoAnswerError: If it is denied: "not \boxed{42}"; or if there are too many tags.
     """
-    found, start, end = boxed(text)
+    found, start, end = boxed(text, measured=True)
     if found:
         before = text[max(0, start - 100) : start]
         if _DENIAL.search(before) or _DENIED.match(text, end):

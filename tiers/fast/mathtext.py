@@ -30,12 +30,15 @@ from verifier_ladder.tiers.fast.mathtokens import (
     in_base,
     tokens,
 )
+from verifier_ladder.tiers.fast.mathunits import scaled
 
 Tree = tuple[Any, ...]
 
 MOST_NODES = 600
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "~", "in"})
 _CONSTANTS = frozenset({"pi", "inf", "i", "e"})
+_AS_WRITTEN = {"clock": "clock", "numbers": "word"}
+"""Kinds of tokens that are compared as they are written, and their trees."""
 
 
 class _Reader:
@@ -131,9 +134,9 @@ class _Reader:
 
     def _measured(self) -> Tree:
         """An expression, and the unit behind it."""
+        money = ""
         if self._peek()[0] == "dollar":
-            self._next()
-            return ("quantity", self._sum(), "$")
+            money = self._next()[1].lstrip("\\")
         tree = self._sum()
         self._skip_gap()
         kind, value = self._peek()
@@ -145,9 +148,13 @@ class _Reader:
                 power = f"^{inner[1]}" if inner[0] == "num" else "^?"
             while self._peek()[0] == "words":
                 value += " " + self._next()[1]
-            if value.lower() in {"percent", "per cent"} and not power:
-                return ("percent", tree)
-            return ("quantity", tree, value + power)
+            worth, unit = scaled(value)
+            if worth != 1:
+                tree = ("mul", ("num", worth), tree)
+            unit = f"{money} {unit}".strip() + power
+            return ("quantity", tree, unit) if unit else tree
+        if money:
+            return ("quantity", tree, money)
         if tree[0] == "degree":
             return ("quantity", tree[1], "degrees")
         return tree
@@ -274,8 +281,8 @@ class _Reader:
             return self._word(value)
         if kind == "reals":
             return ("reals",)
-        if kind == "clock":
-            return ("clock", value)
+        if kind in _AS_WRITTEN:
+            return (_AS_WRITTEN[kind], value)
         if kind == "op":
             return self._bracket(value)
         raise UnreadableError(f"unexpected {value!r}" if value else "something is missing")
@@ -436,9 +443,30 @@ class _Reader:
     def _braces(self) -> Tree:
         if self._take("\\}"):
             return ("empty",)
+        if self._begins_builder():
+            return self._condition()
         items = self._inside()
         self._expect("\\}")
         return ("set", *items)
+
+    def _begins_builder(self) -> bool:
+        r"""Whether a set tells a condition, `\{x \mid x > 3\}`; if so, goes on behind the bar."""
+        ahead = self._tokens[self._at : self._at + 4]
+        kinds = [kind for kind, _ in ahead]
+        bar = 3 if kinds[:3] == ["sym", "op", "reals"] else 1
+        is_one = kinds[0] == "sym" and ahead[bar:][:1] in ([("op", "|")], [("op", ":")])
+        if is_one:
+            self._at += bar + 1
+        return is_one
+
+    def _condition(self) -> Tree:
+        """What holds of the members of a set: relations, all of them or any."""
+        tree = self._items()
+        self._expect("\\}")
+        parts = tree[2:] if tree[0] == "list" else (tree,)
+        if any(part[0] != "rel" for part in parts):
+            raise UnreadableError("the condition of a set is not understood")
+        return tree if len(parts) == 1 else ("list", "or" if tree[1] == "or" else "and", *parts)
 
     def _parentheses(self, left: str) -> Tree:
         items = self._inside()

@@ -8,6 +8,7 @@ r"""Tokens of mathematical text: LaTeX or plain notation, split into pairs of ki
 | `sym`, `func` | a name of one letter, or that of a function |
 | `words` | a word, or words in `\text{…}` |
 | `frac`, `binom`, `begin`, `end`, `row`, `reals`, `clock`, `dollar`, `percent` | as written |
+| `numbers` | the letter of a set of numbers, as in `\mathbb{Z}` |
 | `op` | any other sign, in one spelling for all ways to write it |
 """
 
@@ -79,7 +80,7 @@ _TOKEN = re.compile(
     r"|(?P<number>\d+\.\d+|\.\d+|\d+)"
     r"|(?P<text>\\(?:text|textbf|textit|textrm|texttt|mathrm|mathbf|mathit|mathsf|operatorname|mbox"
     r"|boxed|fbox)\*?\s*\{)"
-    r"|(?P<reals>\\mathbb\s*\{?R\}?)"
+    r"|(?P<reals>\\mathbb\s*\{?R\}?)|(?P<numbers>\\mathbb\s*\{?[CNQZ]\}?)"
     r"|(?P<begin>\\begin\{[pbvB]?matrix\})|(?P<end>\\end\{[pbvB]?matrix\})"
     r"|(?P<row>\\\\)"
     r"|(?P<brace>\\[{}]|\\lbrace|\\rbrace)"
@@ -118,7 +119,7 @@ _OPERATORS = {
     "\\pm": "+-", "\\mp": "-+", "\\ldots": "...", "\\dots": "...", "\\cdots": "...",
     "\\infty": "inf", "\\pi": "pi", "\\emptyset": "empty", "\\varnothing": "empty", "**": "^",
     "\\mid": "|", "\\vert": "|", "\\lvert": "|", "\\rvert": "|", "\\lor": "or", "\\land": "and",
-    "\\colon": ":", "\\circ": "circ", "\\degree": "circ",
+    "\\colon": ":", "\\circ": "circ", "\\degree": "circ", "\\langle": "(", "\\rangle": ")",
 }  # fmt: skip
 JOINTS = {",": ",", ";": ",", "and": "and", "or": "or", ", and": "and", ", or": "or"}
 _WORDS_FOR = {"infinity": "inf", "infty": "inf", "inf": "inf", "pi": "pi", "in": "in",
@@ -225,7 +226,7 @@ def _split(text: str, depth: int = 0) -> list[tuple[str, str]]:
 def _quoted(inner: str, depth: int) -> list[tuple[str, str]]:
     r"""What stands in `\text{…}`: a joint, words, or mathematics."""
     plain = inner.strip(" .")
-    joint = JOINTS.get(plain.strip(",").strip())
+    joint = JOINTS.get(plain.strip(",").strip() or plain)
     if joint:
         return [("op", joint)]
     if (plain in _FUNCTIONS and plain not in UNITS) or plain in _UPRIGHT:
@@ -246,6 +247,8 @@ def _token(kind: str, value: str) -> list[tuple[str, str]]:  # noqa: PLR0911 - o
         return [("num", value)]
     if kind in {"based", "clock", "dollar", "percent", "reals", "begin", "end", "row"}:
         return [(kind, value)]
+    if kind == "numbers":
+        return [(kind, value.strip("{} ")[-1])]
     if kind == "brace":
         return [("op", "\\{" if value in {"\\{", "\\lbrace"} else "\\}")]
     if kind == "dots":

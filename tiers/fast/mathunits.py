@@ -55,11 +55,33 @@ _SPELLINGS = (
 )
 """Words and signs between units, and what is read for them."""
 
+NUMERALS: dict[str, Fraction] = {
+    name + ending: Fraction(worth)
+    for name, worth in (
+        ("dozen", "12"), ("hundred", "100"), ("thousand", "1000"), ("million", "1e6"),
+        ("billion", "1e9"), ("trillion", "1e12"),
+    )
+    for ending in ("", "s")
+} | {"percent": Fraction(1, 100)}  # fmt: skip
+"""Words behind a number by which it is multiplied."""
 CHANGING = frozenset({
-    "hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "quarter",
-    "squared", "cubed", "factorial", "plus", "minus", "times",
+    "half", "quarter", "squared", "cubed", "factorial", "plus", "minus", "times",
 })  # fmt: skip
-"""Words behind a number that change it."""
+"""Words behind a number that change it in other ways."""
+
+
+def scaled(words: str) -> tuple[Fraction, str]:
+    """Take numerals off the beginning of words: what they are worth, and the words that are left.
+
+    Example:
+        >>> scaled("million dollars"), scaled("per cent"), scaled("apples")
+        ((Fraction(1000000, 1), 'dollars'), (Fraction(1, 100), ''), (Fraction(1, 1), 'apples'))
+    """
+    worth, left = Fraction(1), re.sub(r"(?i)\bper cent\b", "percent", words).split()
+    while left and (numeral := NUMERALS.get(left[0].lower())):
+        worth *= numeral
+        del left[0]
+    return worth, " ".join(left)
 
 
 def unit_worth(text: str) -> tuple[Fraction, tuple[int, ...]] | None:

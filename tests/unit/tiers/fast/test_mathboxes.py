@@ -38,6 +38,27 @@ def test_a_box_is_read_with_what_belongs_to_it(text: str, answers: list[str]) ->
     assert answers == boxed(text).answers
 
 
+@pytest.mark.parametrize(
+    ("text", "answers", "ends"),
+    [
+        ("\\boxed{5} km/h, or so", ["{5}\\text{ km/h}"], ", or so"),
+        ("$x = \\boxed{5}.$ miles per hour it is", ["{5}\\text{ miles per hour}"], " it is"),
+        ("**\\boxed{5}** million", ["{5}\\text{ million}"], ""),
+        ("\\(\\boxed{5}\\) %.", ["{5}\\%"], "."),
+        ("\\boxed{5} in all", ["5"], " in all"),
+        ("\\boxed{3:4} m", ["3:4"], " m"),
+        ("\\boxed{x} m", ["x"], " m"),
+        ("$\\boxed{5}, y = 3$ cm", ["5"], ", y = 3$ cm"),
+    ],
+)
+def test_a_measure_in_plain_text_belongs_to_a_box_if_asked_for(
+    text: str, answers: list[str], ends: str
+) -> None:
+    found = boxed(text, measured=True)
+
+    assert (answers, ends) == (found.answers, text[found.end :])
+
+
 @pytest.mark.parametrize("text", ["\\boxed 42 $5", "$\\boxed 41 + 0$", "\\boxed{42} \\boxed 41"])
 def test_a_box_without_braces_must_end_its_formula(text: str) -> None:
     with pytest.raises(UnreadableError, match="not clear"):
