@@ -392,6 +392,8 @@ def numeric(key: Key) -> None:
         ("5,0", "a decimal comma"), ("5\u200b", "a mark that can't be seen"), ("", "nothing"),
         ("5 5", "twice"), ("5?", "a question"), ("x = 5", "an equation"), ("True", "a truth value"),
         ("<answer>5</answer> or <answer>6</answer>", "two marks"), ("\\boxed{5}, or 6", "a hedge"),
+        ("\\boxed{5} million", "a numeral behind the mark"), ("$\\boxed{5}$ %", "percent behind it"),
+        ("<answer>5</answer> percent", "percent behind it"), ("\\(\\boxed{5}\\) dozen", "a numeral"),
         ("\\boxed{5}\nThe answer is 6", "two answers that differ"), ("<think>5", "never ends"),
         ("I get 5 here", "a sentence"), ("4\n6", "other numbers"), ("--5", "two signs"),
         ("5e", "half a power"), ("1,2345", "thousands in the wrong place"), ("5e0.5", "a power"),

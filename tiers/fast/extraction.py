@@ -54,11 +54,12 @@ _HASHES = re.compile(r"####[ \t]*([^\n]*)")
 _PHRASE = re.compile(
     r"\banswer\*{0,2}(?:[^\S\n]{1,3}is\b|[^\S\n]{0,3}:)[*:]{0,3}\s{0,4}([^\n]*)", re.IGNORECASE
 )
-_GOES_ON = re.compile(
+GOES_ON = re.compile(
     r"[$*`.,;)]{0,4}(?:\s{0,8}(?:or|alternatively|maybe|perhaps)\b"
     r"|[^\S\n]{0,8}(?:and\b|otherwise\b|possibly\b|/))",
     re.IGNORECASE,
 )
+"""What makes an answer one of several, where it stands behind it."""
 _WRAP = re.compile(r"\\(?:text|textbf|mathrm|mathbf|texttt)\{([^{}]*)\}")
 _AROUND = ("**", "__", "`", "$", "*")
 
@@ -101,7 +102,7 @@ def checked_marks(marks: Sequence[str]) -> list[str]:
 
 def answers(
     content: str | bytes, marks: Sequence[str], how: str, *, languages: Collection[str] = (),
-    longest: int = LONGEST,
+    longest: int = LONGEST, goes_on: re.Pattern[str] = GOES_ON,
 ) -> list[str]:  # fmt: skip
     r"""Find the answers of an output.
 
@@ -111,6 +112,7 @@ def answers(
         how: What to tell a student model whose answer isn't found.
         languages: Labels of the code blocks that may hold it.
         longest: Characters of the longest output.
+        goes_on: What makes an answer another one, or one of several, where it stands behind it.
 
     Returns:
         At least one, none of them empty and no two alike, without empty lines around.
@@ -132,7 +134,7 @@ def answers(
     if "<think>" in spoken:
         raise CandidateError("the output ends before its thought does", feedback=how)
     try:
-        parts = list(_at_first(spoken, marks, frozenset(languages), how))
+        parts = list(_at_first(spoken, marks, frozenset(languages), how, goes_on))
     except UnreadableError as error:
         raise CandidateError(f"{error}", feedback=how) from None
     found = [part.strip("\r\n") for part in parts]
@@ -174,7 +176,7 @@ def bare(text: str) -> str:
 
 
 def _at_first(
-    text: str, marks: Sequence[str], languages: frozenset[str], how: str
+    text: str, marks: Sequence[str], languages: frozenset[str], how: str, goes_on: re.Pattern[str]
 ) -> Iterator[str]:
     """What stands at the first mark that occurs, and at weaker ones that follow it."""
     first = ((mark, found) for mark in marks if (found := _spans(text, mark, languages)))
@@ -182,11 +184,11 @@ def _at_first(
     if not spans:
         return
     rest = text[spans[-1].end :]
-    if _GOES_ON.match(rest):
+    if goes_on.match(rest):
         raise CandidateError("the answer is followed by another", feedback=f"Commit to one. {how}")
     weaker = [other for other in marks[marks.index(mark) + 1 :] if other not in _LAST]
     for span in spans:
-        inner = list(_at_first(span.text, weaker, languages, how))
+        inner = list(_at_first(span.text, weaker, languages, how, goes_on))
         yield from inner or [span.text]
     if mark not in _LAST:
         for other in weaker:

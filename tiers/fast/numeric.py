@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import CandidateError
-from verifier_ladder.tiers.fast.extraction import agreed, answers, bare
+from verifier_ladder.tiers.fast.extraction import GOES_ON, agreed, answers, bare
 from verifier_ladder.tiers.fast.marked import MarkedVerifier
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
@@ -21,6 +21,12 @@ _LONGEST = 1000
 """Characters of the longest number."""
 _EXPONENT = 5000
 _MINUS = "\u2212"
+_CHANGED = re.compile(
+    rf"{GOES_ON.pattern}|(?:[$*`)]|\\\)|\\\]){{0,4}}[^\S\n]{{0,3}}(?:\\?%"
+    r"|(?:percent|per cent|dozen|hundred|thousand|million|billion|trillion)s?\b)",
+    re.IGNORECASE,
+)
+"""What makes a number another one, or one of several, where it stands behind its mark."""
 _NUMBER = re.compile(
     r"([+-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]*)(?:\.([0-9]*))?"
     r"(?:[eE]([+-]?[0-9]{1,9})|\s?\\times\s?10\^(?:\{([+-]?[0-9]{1,9})\}|([0-9])))?"
@@ -59,7 +65,7 @@ class Numeric(MarkedVerifier):
     """
 
     name = "numeric"
-    version = "2"
+    version = "3"
     task_fields = ("answer", "tolerance", "relative", "unit")
     control = Candidate("text", "42", task={"answer": 42})
 
@@ -71,7 +77,7 @@ class Numeric(MarkedVerifier):
             _size("tolerance", task.tolerance), _size("relative", task.relative) * abs(wanted)
         )
         units = _units(task.unit)
-        found = answers(candidate.content, self._find, HOW)
+        found = answers(candidate.content, self._find, HOW, goes_on=_CHANGED)
         said = agreed((_read(bare(text), units) for text in found), HOW)
         if abs(said - wanted) <= room:
             return Verdict.accept(1.0)
