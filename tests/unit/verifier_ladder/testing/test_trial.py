@@ -263,6 +263,22 @@ def test_a_column_says_what_names_do_not() -> None:
     assert {"completions": ["4"], "gold": ["{}"]} == calling.arguments("4", {"schema": "{}"})
 
 
+@pytest.mark.slow  # Each has workers of its own.
+@pytest.mark.parametrize(
+    "kind",
+    ["mathematics", "json", "citations", "numeric", "choice", "exact-match", "f1",
+     "table-schema", "instruction-constraints"],
+)  # fmt: skip
+def test_each_kind_has_cheats_wrong_answers_and_right_ones_for_any_function(kind: str) -> None:
+    trial = try_reward(lambda completions: [1.0] * len(completions), kind, most=20, seconds=300)
+
+    assert not trial.unreached
+    for group, fewest in ((Group.CHEAT, 5), (Group.WRONG, 20), (Group.RIGHT, 20)):
+        assert fewest <= len(trial.paid(group) if group is not Group.RIGHT else trial.of(group))
+    assert not trial.lost
+    assert not trial.unknown
+
+
 def test_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="mathematics"):
         try_reward(called_wrongly, "poetry")
