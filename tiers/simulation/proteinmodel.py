@@ -9,7 +9,7 @@ places of atoms the likelier one is read. What is measured here rests on the coo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as joined
 from itertools import islice
 from typing import Any, NamedTuple
@@ -47,6 +47,8 @@ five there; chains that lie on each other clash."""
 _MOST_ATOMS, _MOST_BESIDE = 30, 300_000
 """Atoms of the largest residue, hydrogens among them, and some more; and of all that stands beside
 the protein."""
+_LETTERED, _FIRST_LETTERED = 100_000, 10 * 36**4
+"""The first number of an atom that a PDB file has a letter for, and what it is to the base 36."""
 
 
 class OutputError(ToolError):
@@ -171,25 +173,57 @@ def read_model(data: bytes, form: str, chains: Sequence[str]) -> Model:
 
 
 def _parsed(data: bytes, form: str) -> list[Any]:
-    """The chains of the only model of a file, as gemmi has them.
+    """The chains of the only model of a file, as gemmi has them, with atoms numbered from 0.
 
     Chains without a name are told apart by what ends each (`TER`); in mmCIF gemmi takes the name
     that a chain has as a label where it has no other.
+
+    gemmi gives what stands beside a protein to the chain whose name it has, wherever that is
+    written, and files may number their atoms anew in each chain: so they are numbered here.
     """
     library = gemmi()
     try:
         if form == "pdb":
+            data, written = _numbered(data)
             chains = _only(library.read_pdb_string(data))
             if any(not chain.name.strip() for chain in chains):
                 chains = _only(library.read_pdb_string(data, split_chain_on_ter=True))
         else:
             block = library.cif.read_string(data).sole_block()
+            numbers = block.find_values("_atom_site.id")
+            written = len(numbers)
+            for number in range(written):
+                numbers[number] = str(number)
             chains = _only(library.make_structure_from_block(block))
     except OutputError:
         raise
     except Exception as error:  # Whatever it raises, this is no file of that form.
         raise OutputError(f"the model can't be read: {printable(error, 200)}") from error
+    if sum(len(residue) for chain in chains for residue in chain) != written:
+        raise OutputError("the model has lines of atoms that are none, or stand behind its end")
     return chains
+
+
+def _numbered(data: bytes) -> tuple[bytes, int]:
+    """A PDB file with its atoms numbered from 0, and how many it has."""
+    lines, written = data.split(b"\n"), 0
+    for place, line in enumerate(lines):
+        if line.startswith((b"ATOM", b"HETATM")):
+            lines[place] = line[:6] + _serial(written).encode() + line[11:]
+            written += 1
+    return b"\n".join(lines), written
+
+
+def _serial(number: int) -> str:
+    """The number of an atom in the five columns that a PDB file has for it.
+
+    Example:
+        >>> _serial(99_999), _serial(100_000), _serial(100_035)
+        ('99999', 'A0000', 'A000Z')
+    """
+    if number < _LETTERED:
+        return f"{number:5d}"
+    return np.base_repr(number - _LETTERED + _FIRST_LETTERED, 36)
 
 
 def _only(structure: Any) -> list[Any]:
@@ -211,8 +245,8 @@ class _Residue(NamedTuple):
     """"" for what stands beside the protein."""
     places: Mapping[str, tuple[float, float, float]]
     """Of its heavy atoms, by name; none of what stands beside the protein."""
-    serial: int
-    """The number of its first atom in the file."""
+    first: int
+    """The place of its first atom among those of the file."""
     written: int
     """Its atoms in the file, alternate places counted once."""
     heavy: int
@@ -227,9 +261,11 @@ def _residues(chain: Any) -> Iterator[_Residue]:
     """
     for residue in chain:
         name = f"{printable(chain.name, 8)} {printable(residue.seqid, 12)}"
+        lines = [atom.serial for atom in residue]
+        if max(lines) - min(lines) >= len(lines):
+            raise OutputError(f"the atoms of residue {name} do not stand together in the model")
         heavy = [atom for atom in residue if not atom.is_hydrogen()]
-        names = ({atom.name for atom in atoms} for atoms in (residue, heavy))
-        about = residue[0].serial, *map(len, names)
+        about = min(lines), _count(residue), _count(heavy)
         letter = LETTERS.get(residue.name)
         if letter is None:
             if not _is_beside(residue):
@@ -247,6 +283,11 @@ def _residues(chain: Any) -> Iterator[_Residue]:
             told = printable(", ".join(sorted(strange)), 60)
             raise OutputError(f"residue {name} ({residue.name}) has {told}")
         yield _Residue(residue.name, letter, places, *about)
+
+
+def _count(atoms: Iterable[Any]) -> int:
+    """How many atoms these are, alternate places counted once."""
+    return len({atom.name if atom.has_altloc() else atom.serial for atom in atoms})
 
 
 def _is_beside(residue: Any) -> bool:
@@ -284,53 +325,45 @@ def _arranged(every: Sequence[Sequence[_Residue]], chains: tuple[str, ...]) -> M
     said = ["".join(residue.letter for residue in chain) for chain in found]
     if Counter(said) != Counter(chains):
         raise OutputError(_difference(said, chains))
-    starts = np.cumsum([0, *map(len, said)])
     left = list(range(len(said)))
-    order: list[int] = []
+    mine: list[_Residue] = []
     for chain in chains:
         place = next(n for n in left if said[n] == chain)
         left.remove(place)
-        order += range(starts[place], starts[place + 1])
-    residues = [*joined(*found)]
-    mine = [residues[n] for n in order]
+        mine += found[place]
     rows = [
         (n, name, place) for n, residue in enumerate(mine)
         for name, place in residue.places.items()
     ]  # fmt: skip
     nowhere = (np.nan,) * 3
-    written, tokens, count = _numbered(every)
+    written, tokens, count = _in_order(joined(*every))
+    numbers = {first: number for number, first in enumerate(tokens)}
     model = Model(
         chains,
         np.array([[residue.places[name] for name in BACKBONE] for residue in mine], float),
         np.array([residue.places.get("CB", nowhere) for residue in mine], float),
         np.array([place for _, _, place in rows], float), tuple(name for _, name, _ in rows),
-        np.array([n for n, _, _ in rows], np.int64), np.array(order, np.int64),
-        written, tokens[order], count,
+        np.array([n for n, _, _ in rows], np.int64),
+        np.array([numbers[residue.first] for residue in mine], np.int64),
+        written, np.array([tokens[residue.first] for residue in mine], np.int64), count,
         Counter(each.name for each in joined(*every) if not each.letter),
     )  # fmt: skip
     _refuse_nonsense(model)
     return model
 
 
-def _numbered(every: Sequence[Sequence[_Residue]]) -> tuple[Ints, Ints, int]:
+def _in_order(residues: Iterable[_Residue]) -> tuple[Ints, dict[int, int], int]:
     """The residue of each atom of a file, the token of each residue, and how many tokens it has.
 
-    Atoms are written by their numbers: gemmi gives what stands beside a protein to the chain whose
-    name it has, wherever it is written.
+    Residues are counted as the file has them; the dictionary has their tokens by their first atom.
     """
-    residues = [*joined(*every)]
-    numbers = np.cumsum([bool(each.letter) for each in residues]) - 1
-    order = [*range(len(residues))]
-    if not all(each.letter for each in residues):
-        order.sort(key=lambda n: residues[n].serial)
-    tokens = np.zeros(int(numbers[-1]) + 1, np.int64)
+    tokens: dict[int, int] = {}
     written: list[Ints] = []
     count = 0
-    for n in order:
-        each = residues[n]
-        written.append(np.full(each.written, numbers[n] if each.letter else -1))
+    for each in sorted(residues, key=lambda each: each.first):
+        written.append(np.full(each.written, len(tokens) if each.letter else -1))
         if each.letter:
-            tokens[numbers[n]] = count
+            tokens[each.first] = count
         count += 1 if each.letter else each.heavy
     return np.concatenate(written), tokens, count
 

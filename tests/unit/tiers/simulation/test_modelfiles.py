@@ -4,6 +4,7 @@ All are synthetic, written by gemmi and biotite: no predictor was run.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -114,11 +115,34 @@ def test_waters_ions_and_ligands_are_counted_and_left_out(writer: str, chain: st
     assert geometry(alone) == pytest.approx(geometry(model), abs=0.05)
 
 
+def anew(text: str) -> str:
+    """The same with the atoms of each chain numbered from 1."""
+    counts = Counter[str]()
+
+    def number(chain: str) -> int:
+        counts[chain] += 1
+        return counts[chain]
+
+    if "_atom_site" not in text:
+        return "\n".join(
+            f"{line[:6]}{number(line[21]):5d}{line[11:]}"
+            if line.startswith(("ATOM", "HETATM")) else line for line in text.split("\n")
+        )  # fmt: skip
+    document = gemmi.cif.read_string(text)
+    block = document.sole_block()
+    ids, chains = (block.find_values(f"_atom_site.{name}") for name in ("id", "auth_asym_id"))
+    for place, chain in enumerate(chains):
+        ids[place] = str(number(chain))
+    return document.as_string()
+
+
+@pytest.mark.parametrize("numbered", [str, anew], ids=["through the file", "in each chain"])
 @pytest.mark.parametrize("are_told", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_confidences_are_those_of_the_protein_whether_others_are_told_or_not(
     layout: str,
     are_told: bool,  # noqa: FBT001 - a parameter of the test
+    numbered: Callable[[str], str],
 ) -> None:
     files = LAYOUTS[layout](usual(CHAINS))
     with left(files) as output:
@@ -130,7 +154,7 @@ def test_confidences_are_those_of_the_protein_whether_others_are_told_or_not(
     structure[0].remove_chain("B")
     beside(structure, "X")[0].add_chain(other)
     structure.assign_serial_numbers()
-    files[model] = (as_pdb if layout == "colabfold" else as_mmcif)(structure)
+    files[model] = numbered((as_pdb if layout == "colabfold" else as_mmcif)(structure))
     if are_told:
         told_of(files, layout)
 
@@ -140,6 +164,32 @@ def test_confidences_are_those_of_the_protein_whether_others_are_told_or_not(
     assert BESIDE == said.model.besides
     assert alone.plddt == pytest.approx(said.plddt, abs=1e-3)
     assert alone.pae == pytest.approx(said.pae, abs=1e-4)
+
+
+def test_more_atoms_than_a_pdb_file_has_numbers_for_stand_where_they_are_written() -> None:
+    atom = "HETATM    1  C1  LIG X   1      10.000  10.000  10.000  1.00  0.00           C  \n"
+
+    model = read(atom * 100_000 + pdb(usual(CHAINS)).removeprefix("MODEL     1\n"), "pdb")
+
+    assert (12, 12 + 100_000) == model.sizes
+    assert [*range(100_000, 100_012)] == model.tokens.tolist()
+
+
+@pytest.mark.parametrize("writer", ["gemmi's PDB", "gemmi's mmCIF"])
+def test_of_a_residue_whose_atoms_stand_apart_no_order_is_guessed(writer: str) -> None:
+    form, write = WRITERS[writer]
+    lines = write(plain()).split("\n")
+    own = [place for place, line in enumerate(lines) if line.startswith("ATOM")]
+    size = sum(atom.chain == 0 for atom in usual(CHAINS).atoms)
+    lines.insert(own[size - 1], lines.pop(own[0]))
+
+    with pytest.raises(OutputError, match="residue A 1 do not stand together in the model"):
+        read("\n".join(lines), form)
+
+
+def test_atoms_behind_the_end_of_a_model_are_not_passed_over() -> None:
+    with pytest.raises(OutputError, match="or stand behind its end"):
+        read(as_pdb(plain()) + "ATOM" + as_pdb(plain()).partition("ATOM")[2], "pdb")
 
 
 def told_of(files: dict[str, Any], layout: str) -> None:
