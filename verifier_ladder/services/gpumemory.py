@@ -14,12 +14,14 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
+from math import inf
 from pathlib import Path
-from time import sleep, time
+from time import monotonic, sleep, time
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
+from verifier_ladder.containment import ContainedLog
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.private import own_folder, private_text
 from verifier_ladder.services.places import Place, is_locked, lock
@@ -29,14 +31,25 @@ from verifier_ladder.settings import load_settings
 if TYPE_CHECKING:
     from verifier_ladder.services.service import Service
 
+_LOG = ContainedLog("verifier_ladder")
 _SMI = ("nvidia-smi", "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits")
-_PATIENCE = 20.0
+_PATIENCE, _AGAIN = 20.0, 60.0
+"""Seconds that the driver has to answer, and after which it is asked again if it has not."""
+_NONE = (6, 9, 12)
+"""Exit codes of `nvidia-smi` by which there is no GPU: none was found, no driver is loaded, its
+library is not there."""
+_SILENT = [-inf]
+"""Until when it is not asked, by the clock that never goes back."""
 _LOOK = 0.25
 """Seconds until the next look for room."""
 _MOST_RUNS = 1000
 """Of programs that have room at once."""
 _WANTED = 5.0
 """Seconds for which somebody who has found no room is taken to wait for it."""
+
+
+class GpusNotKnownError(ToolError):
+    """Which GPUs this machine has is not known now."""
 
 
 class Device(NamedTuple):
@@ -55,6 +68,7 @@ def devices() -> list[Device]:
 
     Raises:
         ConfigError: If the setting can't be read.
+        GpusNotKnownError: If the driver does not tell.
     """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = None if visible is None else [name.strip() for name in visible.split(",") if name]
@@ -76,16 +90,38 @@ def _set(given: str, names: Sequence[str] | None) -> list[Device]:
 
 
 def _asked(names: tuple[str, ...] | None) -> tuple[Device, ...]:
-    """What the driver tells; nothing where there is none."""
-    return tuple(read_smi(_told(), names))
+    """What the driver tells; nothing where there is none, or none may be used.
+
+    Raises:
+        GpusNotKnownError: If it does not.
+    """
+    return () if names == () else tuple(read_smi(_told(), names))
 
 
 @lru_cache(maxsize=1)
 def _told() -> str:
+    """What the driver tells, once it does; "" where there is none.
+
+    Raises:
+        GpusNotKnownError: If it does not, or did not a moment ago.
+    """
+    unknown = GpusNotKnownError(
+        "which GPUs this machine has is not known: nvidia-smi failed, or took longer than "
+        f"{_PATIENCE:g} s; it is asked again in a minute, and VLADDER_GPU_MEMORY says what there "
+        "is where it can't"
+    )
+    if monotonic() < _SILENT[0]:
+        raise unknown
     try:
         told = subprocess.run(_SMI, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return ""
+    except subprocess.SubprocessError as error:
+        if getattr(error, "returncode", None) in _NONE:
+            return ""
+        _SILENT[0] = monotonic() + _AGAIN
+        _LOG.warning("%s", unknown)
+        raise unknown from error
     return told.stdout
 
 
@@ -115,14 +151,18 @@ def read_smi(told: str, names: Sequence[str] | None) -> list[Device]:
 
 
 def problem(services: Iterable[Service]) -> str:
-    """Why services of one verifier can never run here together; "" if they can."""
+    """Why services of one verifier can never run here together; "" if they can, or may."""
     wanted = [(service.gpu_memory, service.name) for service in services if service.gpu_memory]
     if not wanted:
         return ""
     most, name = max(wanted)
-    if why := _too_large(f"its service {name}", most):
+    try:
+        why, here = _too_large(f"its service {name}", most), devices()
+    except GpusNotKnownError:
+        return ""
+    if why:
         return why
-    if sum(size for size, _ in wanted) > sum(device.memory for device in devices()):
+    if sum(size for size, _ in wanted) > sum(device.memory for device in here):
         return "its services together take more GPU memory than there is here"
     return ""
 
@@ -163,7 +203,8 @@ class Room:
 def rooms_for(services: Iterable[Service]) -> list[Room] | None:
     """Keep GPU memory for services, until each `Room` is released; None if there is none now.
 
-    Whoever finds none is taken to wait: services that nobody works with make room.
+    Whoever finds none is taken to wait: services that nobody works with make room. Where it is not
+    known which GPUs there are, there is none.
 
     Raises:
         ConfigError: If the folder of the locks could be written by somebody else.
@@ -172,6 +213,10 @@ def rooms_for(services: Iterable[Service]) -> list[Room] | None:
     wanted = [service for service in services if service.gpu_memory]
     if not wanted:
         return []
+    try:
+        devices()  # Before others are kept from counting.
+    except GpusNotKnownError:
+        return None
     with _counted() as folder, ExitStack() as held:
         rooms = []
         for service in wanted:
@@ -193,8 +238,12 @@ def begin_life(place: Place, service: Service) -> tuple[IO[str] | None, str | No
         The lock, None if another process lives; and the GPU.
 
     Raises:
-        MemoryError: If there is no room on any GPU now.
+        MemoryError: If there is no room on any GPU now, or it is not known which there are.
     """
+    try:
+        devices()  # Before others are kept from counting.
+    except GpusNotKnownError as error:
+        raise MemoryError from error
     with _counted() as folder:
         if is_locked(place.path("life")):
             return None, None
@@ -258,14 +307,17 @@ def _device_for(place: Place, memory: int | None) -> str | None:
 
 
 def at_once(memory: int | None) -> int | None:
-    """How many runs of a program have room here at once, at least 1; None if they take none.
+    """How many runs of a program have room here at once, 1 at least; None if they take none.
 
     Args:
         memory: What each takes; None for a whole GPU, or this machine where none is known.
     """
     if memory == 0:
         return None
-    here = devices()
+    try:
+        here = devices()
+    except GpusNotKnownError:
+        return 1
     return max(1, len(here) if memory is None else sum(one.memory // memory for one in here))
 
 
@@ -281,13 +333,14 @@ def room_for(name: str, memory: int | None) -> Iterator[Room | None]:
             would take a whole one have the machine one after the other.
 
     Raises:
-        ToolError: If it fits on no GPU here.
+        ToolError: If it fits on no GPU here, or which there are is not known.
         ConfigError: If the folder of the locks could be written by somebody else.
         OSError: If a lock can't be made.
     """
     if memory == 0:
         yield None
         return
+    devices()  # Before others are kept from counting.
     if memory is not None and (why := _too_large(name, memory)):
         raise ToolError(why)
     with waiting():
