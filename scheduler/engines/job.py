@@ -241,7 +241,7 @@ class Job(ABC, Generic[T]):
         """Whether no candidate can be blamed for a failure."""
         # A worker with a memory limit can't have used up the machine's.
         is_short = failure.cause == "oom" and self.memory is not None
-        return is_short or failure.cause == "starved"
+        return is_short or failure.cause in {"starved", "gpu"}
 
     @property
     def name(self) -> str:

@@ -267,6 +267,8 @@ class Lane:
                         said = hearing.ended(body, seconds, process.least)
                         process.known.add(token)
                         return said
+                    if kind == "gpu":
+                        return hearing.failed(_lost(process, body), process.took)
                     refusal = _refusal(body, seconds) if kind == "refuse" else None
                     missing, why = wire.read_missing(body) if kind == "import" else ("", _AGAIN)
                 except Exception as error:  # noqa: BLE001 - whatever has been made of the answer
@@ -322,6 +324,16 @@ def _refusal(body: bytes, seconds: float) -> Failure:
     verdict = wire.rebuild(wire.read_fields(body), seconds)
     boundary = verdict.failed_at or "verifier"
     return Failure("refused", verdict.reason, boundary=boundary)
+
+
+def _lost(process: WorkerProcess, body: bytes) -> Failure:
+    """End a worker that can't use its GPU any more.
+
+    That is the machine's doing, whoever it was at; while it loaded, it was at nobody.
+    """
+    (why,) = wire.read_lost(body)
+    failure = process.end("gpu", why)
+    return failure._replace(cause="load" if failure.position is None else "gpu", boundary="tool")
 
 
 def _request(

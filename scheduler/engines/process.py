@@ -193,7 +193,11 @@ class WorkerProcess:
 
     def disbelieve(self, cause: str, why: str) -> Failure:
         """End a worker that has said what can't be: what a candidate does may have spoiled it."""
-        said = self._failure(cause, f"answered what can't be ({why})")
+        return self.end(cause, f"answered what can't be ({why})")
+
+    def end(self, cause: str, message: str) -> Failure:
+        """End a worker that is not to be asked again."""
+        said = self._failure(cause, message)
         self._end()
         return said._replace(log=self._log.tail())
 

@@ -28,8 +28,8 @@ class Failure(NamedTuple):
 
     cause: str
     """start, load, stuck (while loading), refused, crash, oom (killed by the kernel for want of
-    memory), hang, starved (the machine left it no core), memory, raised (an error instead of an
-    answer; the worker lives), budget or abandoned."""
+    memory), hang, starved (the machine left it no core), gpu (it can't use its GPU any more),
+    memory, raised (an error instead of an answer; the worker lives), budget or abandoned."""
     message: str
     """What happened, in words for a person; reads on after the verifier's name."""
     position: int | None = None

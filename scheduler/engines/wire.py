@@ -105,12 +105,14 @@ def reader(kind: Any) -> Callable[[bytes], Any]:
     return read
 
 
-read_reply = reader(tuple[Literal["ok", "need", "import", "refuse"], bytes, float])
+read_reply = reader(tuple[Literal["ok", "need", "import", "refuse", "gpu"], bytes, float])
 """Reads what kind of reply it is, what it says, and the cpu-seconds that it took."""
 read_fields = reader(Fields)
 """Reads a verdict."""
 read_missing = reader(tuple[Text, Text])
 """Reads which module is missing, and why."""
+read_lost = reader(tuple[Text])
+"""Reads why a worker can't use its GPU any more."""
 
 
 def read_rest(kind: Any, said: bytes, asked: int) -> tuple[list[Any], list[float] | None]:

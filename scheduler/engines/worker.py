@@ -2,7 +2,8 @@
 
 A request and its reply are bytes. A reply is plain data that says first what happened: `ok`,
 `need` (send the verifier's code again), `import` (the code can't be imported here, send it by
-value), or `refuse` (nothing in the batch can be judged; a verdict says why).
+value), `refuse` (nothing in the batch can be judged; a verdict says why), or `gpu` (this process
+can't use its GPU any more, and is to be ended).
 """
 
 from __future__ import annotations
@@ -307,8 +308,9 @@ def run(request: bytes) -> bytes:
     reply = _reply(worker, request)
     if os.getpid() != worker.pid:  # forked by native code, which tells nobody
         os._exit(0)
-    worker.cell[0] = DONE
     kind, *said = reply
+    if kind != "gpu":  # The candidate that it was at is told.
+        worker.cell[0] = DONE
     seconds = -1.0 if _is_spoiled() else worker.seconds  # can't be, so its lane ends this worker
     metering.bury()
     return wire.pack((kind, wire.pack(said), seconds))
@@ -321,6 +323,36 @@ def _is_spoiled() -> bool:
         if names.get(name) is not value:
             return True
     return False
+
+
+class _GpuLostError(Exception):
+    """This process can't use its GPU any more."""
+
+
+def _keep_gpu() -> None:
+    """Go on only if this process can use its GPU, or has none.
+
+    Raises:
+        _GpuLostError: If it can't.
+    """
+    if why := _lost_gpu():
+        raise _GpuLostError(why)
+
+
+def _lost_gpu() -> str:
+    """Why this process can't use its GPU any more, in PyTorch's words; "" if it can, or has none.
+
+    After some errors, such as a failed assertion there, every call fails until the process ends.
+    """
+    torch = sys.modules.get("torch")
+    try:
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+    except RuntimeError as error:
+        return f"lost its GPU: {error}"
+    except Exception:  # noqa: BLE001 - it is still being imported, or something else of that name
+        return ""
+    return ""
 
 
 def _reply(worker: Worker, request: bytes) -> tuple[Any, ...]:
@@ -350,9 +382,13 @@ def _answered(
             worker.set_up(token, thing)
         worker.begin()
         return ("ok", *_WORK[work](worker, thing, *arguments))
+    except _GpuLostError as error:
+        return ("gpu", wire.text(f"{error}"))
     except BaseException as error:  # set-up
         if worker.cell[0] != LOADING:
             raise  # a worker that fails while it judges has been spoiled, and dies
+        if why := _lost_gpu():
+            return ("gpu", wire.text(why))
         return ("refuse", *wire.flatten(_refusal(error)))
 
 
@@ -372,6 +408,11 @@ def _verify(
     meter = worker.meter = Meter(worker.cell, costs, seeds)
     with pauses_told_to(worker.pause):
         _judge(verifier, candidates, meter.visit, sheet)
+    try:
+        _keep_gpu()
+    except _GpuLostError:
+        sheet.void(0)  # It was lost unseen, so any of them may be spoiled.
+        raise
     meter.settle()
     return sheet.rest, costs and list(costs[: len(candidates)])
 
@@ -405,6 +446,8 @@ def _judge(
         start, end = groups.pop()
         error = _tried(verifier, Marked(candidates[start:end], start, visit), sheet)
         at = sheet.count
+        if error is not None:
+            _keep_gpu()
         if error is None or at == end:
             continue
         if end - start == 1:
@@ -423,12 +466,16 @@ def _tried(verifier: Verifier, batch: Marked, sheet: Sheet) -> BaseException | N
             for answer in verifier.stream(batch):
                 if _FORKED:
                     break
+                if "torch" in sys.modules:
+                    _keep_gpu()
                 sheet.add(answer)
         finally:
             _end_forked()
     except MiscountError as error:
         sheet.void(before)  # who knows which answer belongs to whom
         return error
+    except _GpuLostError:
+        raise
     except BaseException as error:  # noqa: BLE001 - sys.exit in a verifier is its own failure
         return error
     return None

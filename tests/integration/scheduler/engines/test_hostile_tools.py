@@ -4,6 +4,7 @@ import errno
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 import pytest
@@ -13,6 +14,7 @@ from verifier_ladder.command import CommandVerifier
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.scheduler.engines.inline import judge_inline
 from verifier_ladder.scheduler.engines.pool import WorkerPool
+from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.verdict import Outcome, Verdict
 
 PROGRAM = """
@@ -236,3 +238,47 @@ def test_content_that_ends_a_service_is_rejected_where_a_control_passes(pool: Wo
     (said,) = pool.verify(verifier, [Candidate("text", f"itself {errno.EPIPE}")]).result().verdicts
 
     assert Outcome.REJECT is said.outcome
+
+
+class Torch(ModuleType):
+    """Stands in for PyTorch, on a GPU that is lost to this process once an assertion fails."""
+
+    is_lost = False
+
+    @property
+    def cuda(self) -> "Torch":
+        return self
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        if self.is_lost:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+
+
+def of_gpu(candidate: Candidate) -> float:
+    torch: Any = sys.modules.setdefault("torch", Torch("torch"))
+    torch.is_lost |= "asserts" in str(candidate.content)
+    if "unseen" not in str(candidate.content):
+        torch.synchronize()
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("deed", "control"), [("asserts", None), ("asserts", CONTROL), ("asserts unseen", None)]
+)
+def test_a_worker_that_has_lost_its_gpu_is_ended_and_nobody_is_blamed(
+    deed: str, control: Candidate | None
+) -> None:
+    verifier = FunctionVerifier(of_gpu, name="gpu", version="1", control=control)
+    asked = [FINE, Candidate("text", deed), FINE]
+
+    with WorkerPool(1, name="gpus") as gpus:
+        said = gpus.verify(verifier, asked).result().verdicts
+        (later,) = gpus.verify(verifier, [FINE]).result().verdicts
+
+    assert [1.0, None, 1.0, 1.0] == [each.score for each in (*said, later)]
+    assert (Outcome.ABSTAIN, "tool") == (said[1].outcome, said[1].failed_at)
+    assert "verifier gpu lost its GPU: CUDA error: device-side assert" in said[1].reason
+    assert retry_at(said[1], attempt=1, now=0.0) is not None
