@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from math import hypot, isfinite
 from pathlib import Path
@@ -37,6 +39,7 @@ from verifier_ladder.tiers.simulation.conformer import (
     conformer,
     parse_paired,
 )
+from verifier_ladder.tiers.simulation.hostprogram import run_folder
 from verifier_ladder.tiers.simulation.xtb import (
     EV_PER_HARTREE,
     KCAL_PER_HARTREE,
@@ -393,6 +396,27 @@ def single_threaded() -> None:
     pyscf("lib").num_threads(1)
 
 
+@contextmanager
+def temporary_files() -> Iterator[None]:
+    """Have PySCF's temporary files lie in a folder that goes with them.
+
+    Integrals of some 400 basis functions and more lie there. Where this process is killed, the
+    next one that has such a folder made removes it.
+
+    Raises:
+        ToolError: If no folder can be made, or PySCF is not installed.
+    """
+    parameters = pyscf("lib.parameters")
+    with run_folder() as folder:
+        before, parameters.TMPDIR = parameters.TMPDIR, str(folder.scratch)
+        try:
+            yield
+        finally:
+            parameters.TMPDIR = before
+            if any(folder.scratch.iterdir()):
+                gc.collect()  # A file is closed with its field, which must not find it gone.
+
+
 # ---- Hydration
 
 
@@ -525,6 +549,7 @@ class DftHydration(SingleVerifier):
         self._dft.level.functions(numbers)  # What the basis lacks is declined before any work.
         return self._difference(conformer(smiles, tries=self.settings["conformers"]))
 
+    @temporary_files()
     def _difference(self, geometry: Geometry) -> Verdict:
         solvent, surface = self.settings["solvent"], self.settings["surface_order"]
         gas = self._dft.state(geometry)

@@ -16,7 +16,13 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
 from verifier_ladder.tiers.high_fidelity import dispersion as corrections
-from verifier_ladder.tiers.high_fidelity.dft import Dft, Level, refuse_spin, single_threaded
+from verifier_ladder.tiers.high_fidelity.dft import (
+    Dft,
+    Level,
+    refuse_spin,
+    single_threaded,
+    temporary_files,
+)
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
     UnsolvedError,
@@ -270,11 +276,18 @@ class DftProperties(SingleVerifier):
         self._refuse_undefined(molecule, wanted)
         unpaired = self._spin(molecule)
         is_alike = not (unpaired or rdkit().GetFormalCharge(molecule))
+        return self._solved(smiles, unpaired, windows, self.deviation if is_alike else None)
+
+    @temporary_files()
+    def _solved(
+        self, smiles: str, unpaired: int, windows: Mapping[str, Window], deviation: float | None
+    ) -> Verdict:
+        wanted = self._criteria.wanted(windows)
         values, fields = self._values(smiles, unpaired, wanted)
         level = self._dft.name
         place = level if self.settings["relaxed"] else self.settings["geometry"]
         return self._criteria.verdict(
-            windows, values, uncertainty=self.deviation if is_alike else None,
+            windows, values, uncertainty=deviation,
             evidence={
                 "level": f"{level}//{place}",
                 "fields": [each.evidence for each in fields.solved.values()],

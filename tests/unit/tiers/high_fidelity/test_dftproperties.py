@@ -11,7 +11,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge
 from verifier_ladder.testing.verifier import VerifierTestCase
-from verifier_ladder.tiers.high_fidelity import dftproperties
+from verifier_ladder.tiers.high_fidelity import dft, dftproperties
 from verifier_ladder.tiers.high_fidelity.dft import Dft, Solved
 from verifier_ladder.tiers.high_fidelity.dftproperties import QUANTITIES, DftProperties
 from verifier_ladder.tiers.simulation.conformer import DivergedError, Geometry
@@ -50,6 +50,30 @@ class TestTheDefaults(VerifierTestCase):
 def judged(smiles: str, **settings: Any) -> Verdict:
     verifier = DftProperties(**{"level": "hf/3-21g", **settings})
     return verifier.judge([Candidate("molecule", smiles)])[0]
+
+
+def test_integrals_that_memory_does_not_hold_lie_in_a_folder_that_goes_with_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of a run, as programs have: where the worker is killed, the next run removes it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(dft, "_MEGABYTES", 1)
+    seen, unfitted = list[Path](), Dft._unfitted
+
+    def watched(method: Dft, molecule: Any) -> Any:
+        field = unfitted(method, molecule)
+        field.callback = lambda _: seen.extend(
+            path for path in tmp_path.rglob("*") if path.is_file()
+        )
+        return field
+
+    monkeypatch.setattr(Dft, "_unfitted", watched)
+    verdict = judged("O", geometry="MMFF94")
+
+    assert Outcome.ACCEPT is verdict.outcome, verdict
+    assert seen
+    assert {True} == {path.match("vladder-run-*/tmp/*") for path in seen}
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_the_key_is_the_one_that_was_frozen() -> None:
