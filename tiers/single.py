@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ToolError
+from verifier_ladder.metering import gpu_seconds
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
@@ -31,6 +34,15 @@ class SingleVerifier(Verifier):
         """No: each has a limit of its own."""
         return False
 
+    @property
+    def counts_gpu(self) -> bool:
+        """Whether it counts its time on a GPU (`metering.on_gpu`); no, unless a subclass says so.
+
+        Then each verdict is charged what was counted, that of an error too: nothing where none was
+        used. Else it is charged what its verifier expects of a GPU.
+        """
+        return False
+
     def examine(self, candidate: Candidate) -> Verdict:
         """Judge one candidate.
 
@@ -46,6 +58,14 @@ class SingleVerifier(Verifier):
         return map(self._guarded, candidates)
 
     def _guarded(self, candidate: Candidate) -> Verdict:
+        before = gpu_seconds()
+        verdict = self._answered(candidate)
+        if not self.counts_gpu:
+            return verdict
+        took = round(gpu_seconds() - before, 6)
+        return replace(verdict, cost=replace(verdict.cost or Cost(), gpu_seconds=took))
+
+    def _answered(self, candidate: Candidate) -> Verdict:
         try:
             return self.examine(candidate)
         # Both are said of a calculation or a task, never by what a candidate runs.

@@ -1,4 +1,4 @@
-"""Metering: processor time of a process and of all that it has started, living or dead.
+"""Metering: processor time of a process and of all that it has started, and its time on GPUs.
 
 The kernel tells a process what its children took once they have ended and were waited for. A child
 that stays, such as a model's server, is looked at while it lives. What a child took moves from the
@@ -7,6 +7,8 @@ one place to the other when it is waited for, so that nothing counts twice.
 A helper that knows exactly what its processes took reports that: it counts instead of what can be
 seen of them. What the kernel shows nobody here, as of a service or of another machine, is charged
 when it is known.
+
+Time on a GPU is counted by the clock, by whoever takes it (`on_gpu`).
 
 A process that keeps its tree (`keep_tree`) stays the ancestor of everything below it, also of what
 a child leaves behind when it ends.
@@ -21,7 +23,7 @@ import resource
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.popen_fork import Popen
 from typing import NamedTuple, TypeAlias
 
@@ -56,6 +58,7 @@ _SOURCES: list[tuple[Callable[[], float], Callable[[], Iterable[int]]]] = []
 Cell: TypeAlias = "list[float] | memoryview[float]"
 _CHARGED: list[Cell] = [[0.0]]
 _SPARED: list[Cell] = [[0.0]]
+_ON_GPU = [0.0]
 
 
 def charge(seconds: float) -> None:
@@ -97,6 +100,29 @@ def spare_to(cell: Cell) -> None:
     """Count that in a cell from now on."""
     cell[0] = 0.0
     _SPARED[0] = cell
+
+
+@contextmanager
+def on_gpu() -> Iterator[None]:
+    """Count as time on a GPU what the clock shows until the end, also of an error.
+
+    Example:
+        >>> before = gpu_seconds()
+        >>> with on_gpu():
+        ...     _ = sum(range(10_000))
+        >>> gpu_seconds() > before
+        True
+    """
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        _ON_GPU[0] += time.monotonic() - began
+
+
+def gpu_seconds() -> float:
+    """Seconds that this process, or a program that it ran, has had a GPU or room on one so far."""
+    return _ON_GPU[0]
 
 
 def report(source: Callable[[], float], instead_of: Callable[[], Iterable[int]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import verifier_ladder as vl
@@ -11,7 +10,6 @@ from verifier_ladder.tiers.fast.protein import protein_of as read_structure
 from verifier_ladder.tiers.fast.sequence import protein_of as read_sequence
 from verifier_ladder.tiers.high_fidelity.dynamics import OpenmmStability
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
-from verifier_ladder.tiers.simulation.hostprogram import gpu_seconds
 from verifier_ladder.tiers.simulation.structureprediction import StructurePrediction
 from verifier_ladder.tiers.world.case import WorldVerifier
 
@@ -37,10 +35,10 @@ class FoldStability(OpenmmStability):
         """Of both: the prediction, and what is done with it."""
         return self._folds.expected_cost(candidate) + super().expected_cost(candidate)
 
-    def examine(self, candidate: vl.Candidate) -> vl.Verdict:
-        """The time that the predictor had a GPU is charged, too."""
-        before, verdict = gpu_seconds(), super().examine(candidate)
-        return replace(verdict, cost=vl.Cost(gpu_seconds=gpu_seconds() - before))
+    @property
+    def counts_gpu(self) -> bool:
+        """The time that the predictor has a GPU is charged, too."""
+        return True
 
     def structure_of(self, candidate: vl.Candidate) -> str:
         """Have the structure predicted: a check sees its candidate, and no other verdict."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from math import ceil, hypot, prod, sqrt
-from time import monotonic
 from typing import Annotated, Any, ClassVar, TypedDict, TypeVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
+from verifier_ladder.metering import on_gpu
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.crystal import crystal_of
@@ -113,7 +113,7 @@ class AseVerifier(SingleVerifier):
         others = {"window": allowed, "max_force": shared.get("max_force", 10.0), **own}
         super().__init__(calculator=self._method.model_dump(), **self._checked(others))
         self.tools = self._method.tools()
-        self.timeout = max(self.timeout, self._method.patience)
+        self.timeout = max(self.timeout, self._method.patience * self.most_evaluations())
         self._second = self._asking(self._method.variant)
         if self._second is not None:
             self.timeout += self._second.timeout
@@ -165,6 +165,10 @@ class AseVerifier(SingleVerifier):
         """How many energies it asks for."""
         return 1.0
 
+    def most_evaluations(self) -> float:
+        """How many it asks for at most."""
+        return self.evaluations()
+
     def computed(self, atoms: Any) -> Verdict:
         """Judge atoms that have a calculator.
 
@@ -173,15 +177,17 @@ class AseVerifier(SingleVerifier):
         """
         raise TypeError(f"{type(self).__name__} has no computed method for {len(atoms)} atoms")
 
+    @property
+    def counts_gpu(self) -> bool:
+        """Where this host has the calculator on one."""
+        return self._method.is_on_gpu
+
     def examine(self, candidate: Candidate) -> Verdict:
-        """Check the bounds, and then compute; where that was on a GPU, tell for how long."""
-        began = monotonic()
+        """Check the bounds, and then compute."""
         verdict = self._examined(candidate)
         if self._second is not None and verdict.outcome is Outcome.ACCEPT:
             verdict = self._compared(verdict, self._second.judge([candidate])[0])
-        if not self._method.is_on_gpu:
-            return verdict
-        return replace(verdict, cost=Cost(gpu_seconds=round(monotonic() - began, 6)))
+        return verdict
 
     def _compared(self, verdict: Verdict, other: Verdict) -> Verdict:
         """The verdict with what a second calculator says, if only that it gives no score."""
@@ -206,6 +212,11 @@ class AseVerifier(SingleVerifier):
         refusal = self._method.refusal(crystal.symbols) or self._oversize(crystal)
         if refusal:
             return Verdict.abstain(refusal)
+        kept = self._method.is_on_gpu and not self._method.runs_programs
+        with on_gpu() if kept else nullcontext():
+            return self._solved(crystal)
+
+    def _solved(self, crystal: Crystal) -> Verdict:
         try:
             verdict, attempt = self.converged(crystal, self.computed)
         except NotConvergedError as error:

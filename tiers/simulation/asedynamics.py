@@ -152,6 +152,10 @@ class AseDynamics(AseVerifier):
         width: float = self.settings["width"]
         return max(width, self._method.least_width)
 
+    def most_evaluations(self) -> float:
+        """One a step, and those that judge the timestep."""
+        return float(_NUDGES + self._run_length(self._timestep(["H"])))
+
     def expected_seconds(self, candidate: Candidate) -> float:
         """Energies of the repeated cell, one a step, and those that judge the timestep."""
         lattice, size = rough_lattice(candidate.content), rough_size(candidate.content)

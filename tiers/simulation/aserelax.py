@@ -121,6 +121,10 @@ class AseRelax(AseVerifier):
         """Most crystals are at rest after some dozens of steps."""
         return float(min(30, self.settings["steps"]) + 1)
 
+    def most_evaluations(self) -> float:
+        """One a step, and the stress of the first."""
+        return float(self.settings["steps"] + 2)
+
     def computed(self, atoms: Any) -> Verdict:
         """Relax, and compare with what was proposed."""
         hull = 0.0

@@ -70,6 +70,8 @@ class Method(BaseModel):
     """Seconds for which a verifier waits for one energy, at least."""
     attempts: ClassVar[Collection[str]] = ("",)
     """As it is set, and what is tried where that does not converge: by other paths to the same."""
+    runs_programs: ClassVar[bool] = False
+    """Whether it runs programs of the host, whose time on a GPU is counted where they are run."""
 
     def calculator(self, attempt: str = "") -> Any:
         """Make ASE's calculator, for one of its attempts.
@@ -307,12 +309,18 @@ class PlaneWaves(Method):
         "Si\n2\nDirect\n0.0 0.0 0.0\n0.25 0.25 0.25\n"
     )
     patience: ClassVar[float] = 2 * LONGEST
+    runs_programs: ClassVar[bool] = True
     _version: str = PrivateAttr("")
 
     def model_post_init(self, context: Any, /) -> None:
         """Note the host's version, which verdicts are filed under."""
         del context
         self._version = planewaves.version_of(self.name)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """As the host's configuration says."""
+        return planewaves.is_on_gpu(self.name)
 
     def calculator(self, attempt: str = "") -> Any:
         """Make one that runs the program for each energy."""
@@ -327,9 +335,11 @@ class PlaneWaves(Method):
         return planewaves.knows(self.name, symbol)
 
     def refusal(self, symbols: Collection[str]) -> str:
-        """Too many atoms, or elements without a pseudopotential."""
+        """Too many atoms, electrons that can't be paired, or elements without a pseudopotential."""
         if len(symbols) > self.max_atoms:
             return f"{len(symbols)} atoms are too many for {self.name}; at most {self.max_atoms}"
+        if not self.smearing and sum(elements()[symbol] for symbol in symbols) % 2:
+            return f"{self.name} pairs all electrons without smearing, and their number is odd"
         return super().refusal(symbols)
 
     def seconds(self, atoms: int) -> float:

@@ -139,7 +139,7 @@ def run(
         room = opened.enter_context(room_for(program.command[0], program.most_memory))
         device = {"CUDA_VISIBLE_DEVICES": room.device} if room and room.device else {}
         if device:
-            opened.callback(_count, monotonic())
+            opened.enter_context(metering.on_gpu())
         with _Guarded(
             [*program.command, *arguments], folder, room,
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
@@ -153,21 +153,6 @@ def run(
                     f"{program.source}"
                 ) from None
         return Ended(code, printable(_tail(log), _TOLD))
-
-
-_HAD_GPU = [0.0]
-
-
-def gpu_seconds() -> float:
-    """For how long programs of this process have had a GPU, or room on one, by the clock.
-
-    Those that failed count too. What it grows by in a check is the check's cost.
-    """
-    return _HAD_GPU[0]
-
-
-def _count(began: float) -> None:
-    _HAD_GPU[0] += monotonic() - began
 
 
 def _code(guarded: _Guarded, log: IO[bytes] | None, folder: RunFolder, limits: HostProgram) -> int:
@@ -237,13 +222,40 @@ def read_programs(
 # ---- Folders
 
 
+class Lock:
+    """A folder that is somebody's, until this is closed or all have ended that were given it.
+
+    No forked process keeps it.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Hold the folder, open and locked."""
+        self._descriptor = descriptor
+        not_in_child(self)
+
+    def fileno(self) -> int:
+        """The open folder.
+
+        Raises:
+            ValueError: If it is closed: its number may be another file's.
+        """
+        if self._descriptor < 0:
+            raise ValueError("the lock is closed")
+        return self._descriptor
+
+    def close(self) -> None:
+        """Let go."""
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)
+
+
 class RunFolder(NamedTuple):
     """A folder of one run, which is removed with all that is in it."""
 
     place: Path
     """Where everything of the run lies."""
-    lock: int
-    """An open file: while it is locked, the folder is somebody's."""
+    lock: Lock
+    """While it is held, the folder is somebody's."""
 
     @property
     def work(self) -> Path:
@@ -274,10 +286,10 @@ def run_folder() -> Iterator[RunFolder]:
         yield made
     finally:
         remove(str(made.place))
-        os.close(made.lock)
+        made.lock.close()
 
 
-def _made() -> tuple[Path, int]:
+def _made() -> tuple[Path, Lock]:
     """A new folder, and its lock.
 
     Raises:
@@ -293,16 +305,16 @@ def _made() -> tuple[Path, int]:
     raise OSError(errno.ENOLCK, told)
 
 
-def _locked(path: Path) -> int | None:
+def _locked(path: Path) -> Lock | None:
     """A folder of this user's, locked; None if it is none, or somebody else has locked it."""
     try:
-        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        lock = Lock(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
     except OSError:
         return None
     with ExitStack() as undo:
-        undo.callback(os.close, lock)
+        undo.callback(lock.close)
         with suppress(OSError):
-            found = os.fstat(lock)
+            found = os.fstat(lock.fileno())
             if found.st_uid == os.getuid():
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.samestat(found, path.lstat()):
@@ -317,7 +329,7 @@ def _sweep() -> None:
         if (lock := _locked(path)) is not None:
             _end_marked(path)
             remove(str(path))
-            os.close(lock)
+            lock.close()
 
 
 def _end_marked(folder: Path) -> None:
@@ -391,7 +403,7 @@ class _Guarded:
         life, self._life = _pipe()
         self._told, tells = _pipe()
         with closing(life), closing(tells):
-            told = [life.fileno(), tells.fileno(), folder.lock]
+            told = [life.fileno(), tells.fileno(), folder.lock.fileno()]
             try:
                 self._guard = subprocess.Popen(  # noqa: S603 - our own, and the host's command
                     [sys.executable, "-I", "-S", _GUARD, *map(str, told), str(folder.place),

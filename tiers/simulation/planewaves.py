@@ -28,7 +28,7 @@ from pydantic import Field, ValidationError
 from verifier_ladder.errors import ToolError
 from verifier_ladder.text import printable
 from verifier_ladder.tiers.fast.crystalfile import missing
-from verifier_ladder.tiers.simulation.hostprogram import HostProgram, run, run_folder
+from verifier_ladder.tiers.simulation.hostprogram import Ended, HostProgram, run, run_folder
 
 SOURCE = "the configuration of ASE (ASE_CONFIG_PATH, or ~/.config/ase/config.ini)"
 OUTPUT = "output"
@@ -117,6 +117,14 @@ def version_of(name: str) -> str:
         return "not configured"
 
 
+def is_on_gpu(name: str) -> bool:
+    """Whether a program of this host takes room on a GPU; False where it has none."""
+    try:
+        return program(name).most_memory != 0
+    except ToolError:
+        return False
+
+
 def knows(name: str, symbol: str) -> bool:
     """Whether the host has a pseudopotential of an element; True where it has no program."""
     try:
@@ -152,6 +160,7 @@ def calculator(name: str, version: str, settings: Mapping[str, Any], attempt: st
         def calculate(
             self, atoms: Any = None, properties: Any = (), changes: Any = all_changes
         ) -> None:
+            _refuse_spin(atoms)
             super().calculate(atoms, properties, changes)  # type: ignore[no-untyped-call]
             # What was asked once is asked again: it comes with the next energy.
             self.wanted |= set(properties)
@@ -161,6 +170,17 @@ def calculator(name: str, version: str, settings: Mapping[str, Any], attempt: st
             self.results = _solved(found, CODES[name], job)
 
     return Made()  # type: ignore[no-untyped-call]
+
+
+def _refuse_spin(atoms: Any) -> None:
+    """Compute nothing where a spin or a charge is asked for: the programs are told of neither.
+
+    Raises:
+        ToolError: If one is.
+    """
+    asked = atoms.get_initial_magnetic_moments().any(), atoms.get_initial_charges().any()
+    if any(asked):
+        raise ToolError("atoms with a spin or a charge are not computed; leave it out")
 
 
 class Job(NamedTuple):
@@ -189,7 +209,8 @@ def _solved(found: PlaneWaveProgram, code: Code, job: Job) -> dict[str, Any]:
 
     Raises:
         CalculationFailed: If its field does not converge.
-        ToolError: If it fails otherwise, or leaves what is broken or not whole.
+        ToolError: If it fails otherwise, or leaves what is broken, not whole, or not said to have
+            converged.
     """
     from ase.calculators.calculator import CalculationFailed
 
@@ -198,11 +219,14 @@ def _solved(found: PlaneWaveProgram, code: Code, job: Job) -> dict[str, Any]:
         names = {each: _linked(found, each, folder) for each in sorted(set(job.atoms.symbols))}
         arguments = code.asked(folder, job._replace(pseudopotentials=names))
         ended = run(found, arguments, place, OUTPUT)
-        if code.unconverged in _text(folder / OUTPUT).lower():
+        text = _text(folder / code.said, ended).lower()
+        if code.unconverged in text:
             raise CalculationFailed(f"{code.name} took {job.settings['max_iterations']} cycles")
         if ended.code:
             raise ToolError(f"{code.name} {found.version} failed: {ended.told}")
         try:
+            if code.converged not in text:
+                raise ValueError(f"it does not say {code.converged!r}")
             results, atoms = code.read(folder), len(job.atoms)
             return {name: _numbers(results[name], name, atoms) for name in sorted(job.wanted)}
         # No output says anything of the crystal by breaking a parser.
@@ -239,17 +263,17 @@ def _numbers(given: Any, name: str, atoms: int) -> Any:
     return values if wanted else float(values)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, ended: Ended) -> str:
     """What a program has said.
 
     Raises:
-        ToolError: If it is too long, or gone.
+        ToolError: If it is too long, or not there.
     """
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST_OUTPUT + 1)
     except OSError as error:
-        raise ToolError(f"the output can't be read: {error.strerror}") from None
+        raise ToolError(f"the output can't be read: {error.strerror} ({ended.told})") from None
     if len(data) > _LARGEST_OUTPUT:
         raise ToolError(f"the output is larger than {_LARGEST_OUTPUT // 2**20} MiB")
     return data.decode("utf-8", "replace")
@@ -264,8 +288,12 @@ class Code(ABC):
     name: ClassVar[str]
     folder: ClassVar[str]
     """ASE's key of the folder of its pseudopotentials."""
+    said: ClassVar[str]
+    """The file with its results, and with what it says of its field."""
+    converged: ClassVar[str]
+    """What it says, in small letters, where its field converges."""
     unconverged: ClassVar[str]
-    """What it says, in small letters, where its field does not converge."""
+    """What it says, in small letters, where it does not."""
 
     @abstractmethod
     def asked(self, folder: Path, job: Job) -> list[str]:
@@ -279,7 +307,8 @@ class Code(ABC):
 class Espresso(Code):
     """Quantum ESPRESSO's `pw.x`."""
 
-    name, folder, unconverged = "espresso", "pseudo_dir", "convergence not achieved"
+    name, folder, said = "espresso", "pseudo_dir", OUTPUT
+    converged, unconverged = "convergence has been achieved", "convergence not achieved"
 
     def asked(self, folder: Path, job: Job) -> list[str]:
         """One file, in rydberg."""
@@ -316,7 +345,7 @@ class Espresso(Code):
         """What it has said."""
         from ase.io import read
 
-        atoms: Any = read(folder / OUTPUT, format="espresso-out")
+        atoms: Any = read(folder / self.said, format="espresso-out")
         found: Mapping[str, Any] = atoms.calc.results
         return found
 
@@ -324,7 +353,8 @@ class Espresso(Code):
 class Abinit(Code):
     """ABINIT."""
 
-    name, folder, unconverged = "abinit", "pp_paths", "was not enough scf cycles to converge"
+    name, folder, said = "abinit", "pp_paths", "abinit.abo"
+    converged, unconverged = "etot is converged", "was not enough scf cycles to converge"
 
     def asked(self, folder: Path, job: Job) -> list[str]:
         """One file, which names the pseudopotentials in the order of its elements."""
@@ -351,10 +381,11 @@ class Abinit(Code):
         return ["abinit.in"]
 
     def read(self, folder: Path) -> Mapping[str, Any]:
-        """The files that it writes beside what it says."""
-        from ase.io.abinit import read_abinit_outputs
+        """Its main output, which it writes beside what it says."""
+        from ase.io.abinit import read_abinit_out
 
-        found: Mapping[str, Any] = read_abinit_outputs(folder, "abinit")
+        with (folder / self.said).open() as file:
+            found: Mapping[str, Any] = read_abinit_out(file)
         return found
 
 

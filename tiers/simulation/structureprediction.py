@@ -19,7 +19,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, SHARE, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.sequence import protein_of
 from verifier_ladder.tiers.simulation.conformer import UnsolvedError
-from verifier_ladder.tiers.simulation.hostprogram import LONGEST, gpu_seconds
+from verifier_ladder.tiers.simulation.hostprogram import LONGEST
 from verifier_ladder.tiers.simulation.modelagreement import SHORTEST, agreement
 from verifier_ladder.tiers.simulation.predictors import (
     PROFILES,
@@ -77,6 +77,8 @@ _MOST_BESIDE = 10
 """Kinds of what stands beside a protein that are told."""
 _OVERHEAD = 5.0
 _A_RESIDUE = 0.5
+_DECLINED = 0.01
+"""Seconds for a text that nothing is predicted of."""
 
 
 @contextmanager
@@ -148,7 +150,7 @@ class StructurePrediction(SingleVerifier):
     """
 
     name = "structure-prediction"
-    version = "3"
+    version = "4"
     tier = Tier.SIMULATION
     kind = "protein"
     domain = "biology"
@@ -241,25 +243,28 @@ class StructurePrediction(SingleVerifier):
         """Load what reads models."""
         gemmi()
 
+    @property
+    def counts_gpu(self) -> bool:
+        """Programs do, that of a prediction which fails too."""
+        return True
+
     def expected_cost(self, candidate: Candidate) -> Cost:
-        """What it takes of the processor, by the size of the text."""
-        count = min(len(candidate.content), self.settings["max_residues"])
+        """What it takes, by the number of residues; hardly anything of what is not predicted."""
+        try:
+            count = self._size(protein_of(candidate.content))
+        except LadderError:
+            return Cost(seconds=_DECLINED)
         times = len(self.settings["predictors"])
         seconds = round(times * (_OVERHEAD + _A_RESIDUE * count), 2)
         return replace(self.cost, seconds=seconds)
 
     def examine(self, candidate: Candidate) -> Verdict:
-        """Have the structure predicted, and compare; time on a GPU is charged, though it fails."""
+        """Have the structure predicted, and compare."""
         windows = self._criteria.of(candidate.task)
         wanted = self._criteria.wanted(windows)
         chains = protein_of(candidate.content)
         self._refuse_undefined(chains, wanted)
-        before = gpu_seconds()
-        try:
-            verdict = self._compared(self.predictions(chains), windows, wanted)
-        except ToolError as error:
-            verdict = Verdict.abstain(f"{error}", failed_at=error.boundary)
-        return replace(verdict, cost=Cost(gpu_seconds=gpu_seconds() - before))
+        return self._compared(self.predictions(chains), windows, wanted)
 
     def _compared(
         self, said: Mapping[str, Prediction], windows: Mapping[str, Window], wanted: Sequence[str]
@@ -308,15 +313,24 @@ class StructurePrediction(SingleVerifier):
             UnsolvedError: If it is larger than `max_residues`.
             ToolError: If one is not there, would send sequences elsewhere, or fails.
         """
-        size, most = sum(map(len, chains)), self.settings["max_residues"]
-        if size > most:
-            raise UnsolvedError(f"{size} residues are too many; {most} are predicted")
+        self._size(chains)
         with _of_the_tool():
             found = {name: self._program(name) for name in self.settings["predictors"]}
             return {
                 name: predict(name, Request(chains, self.settings["seed"], each.sends))
                 for name, each in found.items()
             }
+
+    def _size(self, chains: Sequence[str]) -> int:
+        """How many residues are predicted.
+
+        Raises:
+            UnsolvedError: If they are too many.
+        """
+        size, most = sum(map(len, chains)), self.settings["max_residues"]
+        if size > most:
+            raise UnsolvedError(f"{size} residues are too many; {most} are predicted")
+        return size
 
     def _program(self, name: str) -> Program:
         """A program that may be run.

@@ -258,7 +258,7 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
             assert not left.exists()
             assert theirs.exists()
     finally:
-        os.close(lock)
+        lock.close()
 
 
 def _as_an_orphan(folder: Path, how: str) -> None:
@@ -266,6 +266,31 @@ def _as_an_orphan(folder: Path, how: str) -> None:
     os.chdir(folder / "work" if is_inside else "/")
     environment = {} if is_inside else {"TMPDIR": str(folder / "tmp")}
     os.execve("/bin/sleep", ["sleep", "1000"], environment)  # noqa: S606
+
+
+def test_a_folder_is_nobodys_once_its_process_has_gone_though_one_that_it_forked_lives(
+    temporary: Path,
+) -> None:
+    context = get_context("fork")
+    here, there = context.Pipe()
+    lock = hostprogram._locked(temporary)
+    assert lock is not None
+    child = context.Process(target=_stays, args=(there,))
+    child.start()
+    here.recv()
+    lock.close()  # As it is when its process ends.
+
+    again = hostprogram._locked(temporary)
+
+    here.send("go")
+    child.join(300)
+    assert again is not None
+    again.close()
+
+
+def _stays(told: Any) -> None:
+    told.send("here")
+    told.recv()
 
 
 def test_a_guard_that_is_killed_is_a_failure_of_the_tool() -> None:
@@ -341,6 +366,7 @@ def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def forget() -> None:
     """Have the driver asked anew."""
     gpumemory._told.cache_clear()
+    gpumemory._SILENT[0] = 0.0
 
 
 @pytest.mark.usefixtures("one_gpu")
@@ -352,6 +378,37 @@ def test_a_gpu_is_the_same_one_by_its_number_and_by_its_uuid(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-aa")
 
         assert gpumemory._room(2**30) is None
+
+
+@pytest.mark.usefixtures("one_gpu")
+@pytest.mark.parametrize("trouble", ["exec /bin/sleep 1000", "exit 15"], ids=["silent", "failed"])
+def test_a_driver_that_does_not_tell_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    told = (tmp_path / "nvidia-smi").read_text()
+    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{trouble}\n")
+    with monkeypatch.context() as impatient:
+        impatient.setattr(gpumemory, "_PATIENCE", 0.1)
+        with pytest.raises(ToolError, match="which GPUs this machine has is not known"):
+            ended(":", gpu_memory="20GiB")
+        assert 1 == shell(":", gpu_memory="20GiB").at_once
+    (tmp_path / "nvidia-smi").write_text(told)
+    with pytest.raises(ToolError, match="it is asked again in a minute"):
+        ended(":", gpu_memory="20GiB")
+    gpumemory._SILENT[0] = 0.0  # The minute is over.
+
+    assert 3 == shell(":", gpu_memory="20GiB").at_once
+
+
+@pytest.mark.usefixtures("one_gpu")
+def test_a_driver_that_is_not_loaded_says_that_there_is_no_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\nexit 9\n")
+
+    assert 0 == ended(":", gpu_memory="whole").code
 
 
 @pytest.mark.parametrize(

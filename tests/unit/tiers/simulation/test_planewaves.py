@@ -14,11 +14,16 @@ import pytest
 from crystals import PROTOTYPES, Solid, made, poscar
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.recorded import Recorded
 from verifier_ladder.registry import Registry
+from verifier_ladder.tiers.fast.crystal import crystal_of
+from verifier_ladder.tiers.fast.crystalgate import as_atoms
+from verifier_ladder.tiers.simulation.asedynamics import AseDynamics
 from verifier_ladder.tiers.simulation.aseenergy import AseEnergy
 from verifier_ladder.tiers.simulation.aseequation import AseEquationOfState
+from verifier_ladder.tiers.simulation.aserelax import AseRelax
+from verifier_ladder.tiers.simulation.calculators import method
 from verifier_ladder.tiers.simulation.hostprogram import LONGEST
 from verifier_ladder.tiers.simulation.planewaves import CODES
 from verifier_ladder.verdict import Outcome, Verdict
@@ -41,6 +46,7 @@ OUTPUT = """
          1           Si  tau(   1) = (   0.0000000   0.0000000   0.0000000  )
          2           Si  tau(   2) = (   0.3535534   0.3535534   0.3535534  )
 !    total energy              =     -15.00000000 Ry
+     convergence has been achieved in   6 iterations
      Forces acting on atoms (cartesian axes, Ry/au):
 
      atom    1 type  1   force =     0.00100000    0.00000000    0.00000000
@@ -143,6 +149,7 @@ def test_strained_cells_are_sampled_alike(host: Host, tmp_path: Path) -> None:
         ("exit 0", "left can't be read"),
         ("grep -v '^!' OUTPUT", "left can't be read: KeyError 'energy'"),
         ("grep -v 'atom    2' OUTPUT", "left can't be read"),
+        ("grep -v achieved OUTPUT", "does not say 'convergence has been achieved'"),
         ("head -c 100 /dev/urandom", "left can't be read"),
         ("rm -rf ../work", "the output can't be read"),
         (
@@ -151,8 +158,8 @@ def test_strained_cells_are_sampled_alike(host: Host, tmp_path: Path) -> None:
         ),
     ],
     ids=[
-        "an error", "killed", "nothing", "no energy", "a force less", "noise", "no folder",
-        "no end",
+        "an error", "killed", "nothing", "no energy", "a force less", "no word of convergence",
+        "noise", "no folder", "no end",
     ],
 )  # fmt: skip
 def test_what_leaves_no_energy_has_failed(host: Host, script: str, told: str) -> None:
@@ -163,6 +170,36 @@ def test_what_leaves_no_energy_has_failed(host: Host, script: str, told: str) ->
     assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
     assert told in verdict.reason
     assert "cause" not in verdict.evidence  # So that no engine blames the candidate.
+
+
+def test_what_abinit_says_of_its_field_is_read_where_its_results_are(host: Host) -> None:
+    host(
+        "echo ' nstep= 9 was not enough SCF cycles to converge;' >abinit.abo; echo on another day",
+        "abinit",
+    )
+
+    assert "did not converge: abinit took 100 cycles" in said(SILICON, "abinit").reason
+
+
+@pytest.mark.parametrize("asked", ["set_initial_magnetic_moments", "set_initial_charges"])
+def test_a_spin_or_a_charge_is_refused_and_not_passed_over(host: Host, asked: str) -> None:
+    host("cat OUTPUT")
+    atoms = as_atoms(crystal_of(poscar(SILICON)))
+    atoms.calc = method("espresso").calculator()
+    getattr(atoms, asked)([1, 0])
+
+    with pytest.raises(ToolError, match="a spin or a charge are not computed; leave it out"):
+        atoms.get_potential_energy()
+
+
+def test_an_odd_number_of_electrons_takes_smearing(host: Host) -> None:
+    host("cat OUTPUT")
+    aluminium = made("Al", CORNER * 2.025, QUARTERS[0])
+    fixed, smeared = said(aluminium, smearing=0), said(aluminium)
+
+    assert fixed.is_answer
+    assert "espresso pairs all electrons without smearing, and their number is odd" == fixed.reason
+    assert "espresso has no parameters for Al" == smeared.reason
 
 
 def test_what_does_not_converge_where_silicon_does_is_a_considered_abstention(host: Host) -> None:
@@ -295,7 +332,24 @@ def test_larger_cells_are_declined_and_finer_settings_cost_more() -> None:
 
 
 def test_no_program_is_given_longer_than_the_engine_waits() -> None:
-    assert 2 * LONGEST <= AseEnergy(calculator="espresso").timeout  # Who hangs may be rejected.
+    """Who hangs may be rejected."""
+    assert 2 * LONGEST <= AseEnergy(calculator="espresso").timeout
+    assert 2 * LONGEST * 300 < AseRelax(calculator="espresso", steps=300).timeout
+    assert 2 * LONGEST * 100 < AseDynamics(calculator="espresso", duration=0.2).timeout
+
+
+def test_time_on_a_gpu_is_expected_and_charged_where_the_program_takes_one(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_GPU_MEMORY", "80GiB")
+    candidate, verifier = Candidate("crystal", poscar(SILICON)), AseEnergy(calculator="espresso")
+    for memory in ("0", "20GiB"):
+        host("cat OUTPUT", gpu_memory=memory)
+        (verdict,) = AseEnergy(calculator="espresso").judge([candidate])
+        told = verdict.cost.gpu_seconds if verdict.cost else 0.0
+
+        assert Outcome.ACCEPT is verdict.outcome, verdict
+        assert [memory != "0"] * 2 == [told > 0, verifier.expected_cost(candidate).gpu_seconds > 0]
 
 
 @pytest.mark.parametrize(

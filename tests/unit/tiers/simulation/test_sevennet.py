@@ -14,6 +14,7 @@ import pytest
 from crystals import PROTOTYPES, Solid, chance, copied, poscar, rattled, repeated
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
 from verifier_ladder.environment import harmless
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tiers.fast.crystalfile import read
@@ -212,6 +213,20 @@ def test_a_gpu_is_charged_by_the_time_it_was_kept_and_told(
     assert verdict.cost is not None
     assert 0 < verdict.cost.gpu_seconds
     assert "a GPU" == verdict.evidence["computed on"]
+
+
+def test_a_reject_is_charged_the_time_that_it_had_a_gpu_and_none_where_nothing_was_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(calculators.TABLE, "emt", OnGpu)
+
+    (unread,) = AseEnergy().judge([Candidate("crystal", "no crystal")])
+    outside = said(AseEnergy(window=[5, 6]), COPPER)
+
+    assert (Outcome.REJECT, Outcome.REJECT) == (unread.outcome, outside.outcome)
+    assert Cost() == unread.cost
+    assert outside.cost is not None
+    assert 0 < outside.cost.gpu_seconds
 
 
 def test_no_candidate_is_blamed_for_what_others_take_of_a_gpu(

@@ -17,6 +17,7 @@ from synthetic_folds import boltz, folded, read_request, written
 
 import verifier_ladder as vl
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.cost import Cost
 from verifier_ladder.datasets import Selection, training_set
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.ledger import open_ledger
@@ -487,6 +488,24 @@ def test_time_on_a_gpu_is_expected_as_the_host_says_and_charged_as_it_was(
     assert 90 == verifier.expected_cost(Candidate("protein", ONE)).gpu_seconds
     assert verdict.cost is not None
     assert 0 < verdict.cost.gpu_seconds
+
+
+@pytest.mark.parametrize(
+    ("content", "windows", "expected"),
+    [("A" * 801, {}, 0), ("the answer", {}, 0), (ONE, {"iptm": {"least": 0.5}}, 90)],
+    ids=["too large", "no protein", "not defined"],
+)
+def test_what_was_not_predicted_is_charged_no_gpu(
+    host: Host, content: str, windows: Any, expected: float
+) -> None:
+    host(boltz={"command": ["false"], "gpu_memory": "20GiB", "gpu_seconds": 90})
+    verifier = StructurePrediction()
+    candidate = Candidate("protein", content, task={"criteria": windows})
+
+    (verdict,) = verifier.judge([candidate])
+
+    assert Cost() == verdict.cost
+    assert expected == verifier.expected_cost(candidate).gpu_seconds
 
 
 # ---- In a campaign
