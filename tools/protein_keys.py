@@ -296,6 +296,7 @@ def files(key: Key) -> None:
     key.add(ONE, task, UNKNOWN, "of another rank", EDITED, reason="no file of scores")
     changed(key)
     paired(key)
+    at_bounds(key)
 
 
 def changed(key: Key) -> None:
@@ -322,6 +323,44 @@ def paired(key: Key) -> None:
     key.add(ONE, task, UNKNOWN, "of another run", EDITED, reason="complex_plddt is")
     task = {"layout": "alphafold3", "edits": ["fewer tokens"]}
     key.add(ONE, task, UNKNOWN, "fewer tokens than residues", EDITED, reason="token_res_ids has")
+
+
+def at_bounds(key: Key) -> None:
+    """Confidences at their bounds, pairs in each form, and what only one bound or word tells."""
+    for layout, options in FORMS:
+        if options.get("pae", "scores"):
+            task: dict[str, Any] = {"layout": layout, "options": options}
+            task["criteria"] = {"pae": {"least": 0.5, "most": 2}}
+            key.add(ONE, task, YES, f"PAE of {layout}", MADE)
+    for layout, options in (("alphafold3", {}), ("boltz", {"form": "pdb"}), ("colabfold", {})):
+        form: dict[str, Any] = {"layout": layout, "options": options}
+        most = {"plddt": {"least": 100}, "ptm": {"least": 1}, "iptm": {"least": 1}}
+        task = {**form, "fold": ["sure"], "criteria": most}
+        key.add(SHAPES[1], task, YES, "confidences as high as they can be", MADE)
+        for name, windows in (
+            ("bent", {"angles": {"most": 0}}), ("clashing late", {"clashes": {"most": 0}}),
+        ):  # fmt: skip
+            task = {**form, "fold": [name], "criteria": windows}
+            key.add(ONE, task, NO, f"a model that is {name}", EDITED)
+        task = {**form, "fold": ["cis"], "criteria": {"cis": {"least": 7, "most": 7}}}
+        key.add("PMKTAYIA", task, YES, "cis, and proline before all peptides", EDITED)
+        for name, reason in (
+            ("of another protein", "of another sequence"), ("with a chain more", "chains;"),
+        ):  # fmt: skip
+            key.add(ONE, {**form, "fold": [name]}, UNKNOWN, f"a model {name}", EDITED,
+                    reason=reason)  # fmt: skip
+        for name, reason in UNLIKE.items():
+            key.add(SHAPES[1], {**form, "edits": [name]}, UNKNOWN, name, EDITED, reason=reason)
+        task = {**form, "edits": ["no iptm"], "criteria": SOUND_HELIX}
+        if layout == "colabfold":
+            key.add(SHAPES[1], task, YES, "an ipTM that nobody told", EDITED)
+        else:
+            key.add(SHAPES[1], task, UNKNOWN, "no ipTM", EDITED, reason="iptm is None")
+        if layout != "alphafold3":
+            task = {**form, "edits": ["an atom behind the end"]}
+            key.add(ONE, task, UNKNOWN, "an atom behind the end", EDITED, reason="its end")
+    task = {"layout": "boltz", "edits": ["pae in Fortran's order"]}
+    key.add(ONE, task, UNKNOWN, "rows for columns", EDITED, reason="pae in")
 
 
 def besides(key: Key, form: dict[str, Any]) -> None:
@@ -355,6 +394,13 @@ def besides(key: Key, form: dict[str, Any]) -> None:
     key.add(ONE, task, YES, "no chain that has collapsed", MADE)
 
 
+UNLIKE = {
+    "two models": "two models", "an atom apart": "stand together", "a place twice": "twice",
+    "texts for plddt": "plddt", "pae of fewer residues": "pae",
+    "plddt of fewer residues": "must be", "another residue": "has CB",
+    "an atom of another name": "lacks CB",
+}  # fmt: skip
+"""Edits that a word of the reason tells from others."""
 SOUND_HELIX = {
     "clashes": {"most": 0}, "chirality": {"most": 0}, "bonds": {"most": 0}, "breaks": {"most": 0},
     "twisted": {"most": 0}, "cis": {"most": 0}, "plddt": {"least": 70, "most": 95},

@@ -54,10 +54,10 @@ def flattened(fold: Fold) -> Fold:
     return fold.moved({fold.number(2, "CB"): ca + 1.53 * along / np.linalg.norm(along)})
 
 
-def clashing(fold: Fold) -> Fold:
-    """The last atom of the first residue on the oxygen of the tenth."""
-    name = [atom.name for atom in fold.atoms if (atom.chain, atom.residue) == (0, 0)][-1]
-    return fold.moved({fold.number(0, name): fold.at(9, "O") + 0.9})
+def clashing(fold: Fold, first: int = 0) -> Fold:
+    """The last atom of the first residue, or a later one, on the oxygen of the tenth from it."""
+    name = [atom.name for atom in fold.atoms if (atom.chain, atom.residue) == (0, first)][-1]
+    return fold.moved({fold.number(first, name): fold.at(first + 9, "O") + 0.9})
 
 
 def touching(fold: Fold) -> Fold:
@@ -75,6 +75,18 @@ def broken(fold: Fold, by: float = 3.0) -> Fold:
     """All from the sixth residue on moved along the bond that binds it."""
     along = fold.at(5, "N") - fold.at(4, "C")
     shift = by * along / np.linalg.norm(along)
+    return fold.moved({
+        n: np.array(atom.place) + shift
+        for n, atom in enumerate(fold.atoms) if atom.chain == 0 and atom.residue >= 5
+    })  # fmt: skip
+
+
+def bent(fold: Fold) -> Fold:
+    """All from the sixth residue on moved aside, in the plane of the peptide that binds it."""
+    along = fold.at(5, "N") - fold.at(4, "C")
+    aside = fold.at(4, "CA") - fold.at(4, "C")
+    aside -= (aside @ along) / (along @ along) * along
+    shift = 0.7 * aside / np.linalg.norm(aside)
     return fold.moved({
         n: np.array(atom.place) + shift
         for n, atom in enumerate(fold.atoms) if atom.chain == 0 and atom.residue >= 5
@@ -102,6 +114,11 @@ def doubtful(fold: Fold) -> Fold:
     return replace(fold, plddt=(40.0,) * len(fold.plddt))
 
 
+def sure(fold: Fold) -> Fold:
+    """All confidences as high as they can be."""
+    return replace(fold, plddt=(100.0,) * len(fold.plddt), ptm=1.0, iptm=1.0)
+
+
 FOLDS: Mapping[str, Callable[[Fold], Fold]] = {
     "mirrored": mirrored, "flattened": flattened, "clashing": clashing, "touching": touching,
     "broken": broken, "nearly broken": lambda fold: broken(fold, 0.6), "stretched": stretched,
@@ -112,6 +129,9 @@ FOLDS: Mapping[str, Callable[[Fold], Fold]] = {
     "cis": lambda fold: folded(fold.chains, omega=0.0),
     "in another order": lambda fold: folded(fold.chains[::-1]),
     "iptm 0": lambda fold: replace(fold, iptm=0.0),
+    "sure": sure, "bent": bent, "clashing late": lambda fold: clashing(fold, 14),
+    "of another protein": lambda fold: folded([chain[::-1] for chain in fold.chains]),
+    "with a chain more": lambda fold: folded((*fold.chains, "GG")),
 }  # fmt: skip
 """Edits of a model."""
 
@@ -221,6 +241,20 @@ def plddt_edit(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -
     return edit
 
 
+def pae_edit(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Any:
+    """An edit of PAE, wherever it stands."""
+
+    def edit(files: Files) -> None:
+        for name in [name for name in files if "pae_" in name]:
+            files[name] = packed(pae=change(np.load(BytesIO(files[name]))["pae"]))
+        for name in [name for name in files if name.endswith(".json")]:
+            said = json.loads(files[name])
+            if "pae" in said:
+                files[name] = json.dumps({**said, "pae": change(np.array(said["pae"])).tolist()})
+
+    return edit
+
+
 def _put(name: Callable[[Files], str], content: Any) -> Callable[[Files], None]:
     return lambda files: files.update({name(files): content})
 
@@ -306,12 +340,15 @@ def besides(*, at_end: bool = True, chain: str = "X", is_told: bool = False) -> 
     return edit
 
 
-def alternates(first: float, *, moved: str) -> Callable[[list[str]], list[str]]:
+def alternates(
+    first: float, *, moved: str, labels: str = "AB"
+) -> Callable[[list[str]], list[str]]:
     """The third residue in two places, one of which is 4 Å away from where it is bound.
 
     Args:
         first: The occupancy of the first of them.
         moved: Which one is away.
+        labels: What they are called.
     """
 
     def change(lines: list[str]) -> list[str]:
@@ -325,7 +362,7 @@ def alternates(first: float, *, moved: str) -> Callable[[list[str]], list[str]]:
                 made.append(line)
                 continue
             height = float(line[46:54] if line[26:30].isspace() else line.split(" ")[12])
-            for label, occupancy in (("A", first), ("B", 1 - first)):
+            for label, occupancy in zip(labels, (first, 1 - first), strict=True):
                 z = height + 4.0 * (label == moved)
                 made.append(_like(line, label=label, occupancy=f"{occupancy:.2f}", z=z))
         return made
@@ -348,6 +385,24 @@ def _nameless(lines: list[str]) -> list[str]:
         else:
             made.append(line)
     return made
+
+
+def _two_models(lines: list[str]) -> list[str]:
+    """The same once more, as the second model of the file."""
+    own = _atoms(lines)
+    if lines[0].startswith("MODEL"):
+        end = lines.index("ENDMDL") + 1
+        return [*lines[:end], "MODEL     2", *lines[1:]]
+    again = [" ".join([*lines[n].split(" ")[:-1], "2"]) for n in own]
+    return [*lines[: own[-1] + 1], *again, *lines[own[-1] + 1 :]]
+
+
+def _apart(lines: list[str]) -> list[str]:
+    """The first atom among those of a later residue."""
+    own = _atoms(lines)
+    first = lines.pop(own[0])
+    lines.insert(own[20], first)
+    return lines
 
 
 def _other_rank(files: Files) -> None:
@@ -416,6 +471,13 @@ EDITS: Mapping[str, Callable[[Files], None]] = {
     "two places alike": model_edit(alternates(0.5, moved="B")),
     "a wrong place": model_edit(alternates(0.7, moved="A")),
     "no names": model_edit(_nameless),
+    "two models": model_edit(_two_models), "an atom apart": model_edit(_apart),
+    "an atom behind the end": model_edit(lambda lines: [*lines, lines[_atoms(lines)[0]]]),
+    "a place twice": model_edit(alternates(0.5, moved="", labels="AA")),
+    "texts for plddt": plddt_edit(lambda values: values.astype(str)),
+    "pae of fewer residues": pae_edit(lambda values: values[:-1, :-1]),
+    "pae in Fortran's order": pae_edit(np.asfortranarray),
+    "no iptm": json_edit(_lacking("iptm")),
 }  # fmt: skip
 """Edits of files."""
 

@@ -47,8 +47,8 @@ five there; chains that lie on each other clash."""
 _MOST_ATOMS, _MOST_BESIDE = 30, 300_000
 """Atoms of the largest residue, hydrogens among them, and some more; and of all that stands beside
 the protein."""
-_LETTERED, _FIRST_LETTERED = 100_000, 10 * 36**4
-"""The first number of an atom that a PDB file has a letter for, and what it is to the base 36."""
+_LETTERED, _FIRST_LETTERED = 100_000, 16_796_160
+"""The first number of an atom that a PDB file has a letter for, and its `A0000` to the base 36."""
 
 
 class OutputError(ToolError):

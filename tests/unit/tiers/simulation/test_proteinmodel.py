@@ -7,6 +7,7 @@ import ast
 import inspect
 import json
 import os
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from verifier_ladder.tiers.simulation.modelagreement import agreement
 from verifier_ladder.tiers.simulation.predictors import PROFILES, Output, Prediction, Request
 from verifier_ladder.tiers.simulation.proteinmodel import (
     OutputError,
+    clashes,
     geometry,
     mirrored,
     read_model,
@@ -36,9 +38,11 @@ MODULES = [f"verifier_ladder.tiers.simulation.{name}" for name in ("predictors",
 UNREAD = {
     # What is asked, and of which program: `test_structureprediction.py`.
     "entities", "most_memory", "told", "programs", "versions_of", "program", "predict", "asked",
+    # A folder that is gone: there, too.
+    "__init__",
     # Bounds, what is told as a fact or in a message, and pairs of residues: tests here.
     "_walked", "read_model", "_facts", "_difference", "_pair", "confidences", "paired", "chosen",
-    "pdb",
+    "pdb", "_serial",
 }  # fmt: skip
 """Functions whose edits no file of the key shows."""
 MUTATIONS = 200
@@ -233,6 +237,17 @@ def test_folders_without_end_are_left(tmp_path: Path) -> None:
         Output(tmp_path)
 
 
+@pytest.mark.parametrize(("size", "told"), [(1000, ""), (1001, "is too large")])
+def test_a_file_is_read_to_its_last_byte_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, told: str
+) -> None:
+    monkeypatch.setattr("verifier_ladder.tiers.simulation.predictors.LARGEST", 1000)
+    (tmp_path / "left").write_bytes(b"x" * size)
+
+    with pytest.raises(OutputError, match=told) if told else nullcontext():
+        assert size == len(Output(tmp_path).read("left"))
+
+
 @pytest.mark.parametrize(
     "array",
     [
@@ -311,6 +326,18 @@ def test_what_is_wrong_with_a_model_is_measured(name: str, quantity: str, value:
     model = read_model(pdb(FOLDS[name](usual((ONE,)))).encode(), "pdb", (ONE,))
 
     assert value == geometry(model)[quantity]
+
+
+def test_clashes_of_all_parts_of_a_protein_are_counted() -> None:
+    def counted(*names: str) -> int:
+        fold = usual((ONE,))
+        for name in names:
+            fold = FOLDS[name](fold)
+        return len(clashes(read_model(pdb(fold).encode(), "pdb", (ONE,))))
+
+    early, late = counted("clashing"), counted("clashing late")
+    assert min(early, late) > 0
+    assert early + late == counted("clashing", "clashing late")
 
 
 def test_residues_on_a_line_have_no_angle_as_it_should_be() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verifier_ladder as vl
-from verifier_ladder.services.gpumemory import Room, devices, problem, rooms_for
+from verifier_ladder.services.gpumemory import (
+    GpusNotKnownError,
+    Room,
+    devices,
+    problem,
+    rooms_for,
+)
 from verifier_ladder.services.messages import pack, unpack
 
 
@@ -189,6 +195,20 @@ def test_a_setting_that_is_no_memory_is_refused(machine: pytest.MonkeyPatch) -> 
 
     with pytest.raises(vl.ConfigError, match="VLADDER_GPU_MEMORY='much': give the memory"):
         devices()
+
+
+def test_where_it_is_not_known_which_gpus_there_are_services_wait(
+    machine: pytest.MonkeyPatch,
+) -> None:
+    machine.delenv("VLADDER_GPU_MEMORY")
+
+    def silent(_: object) -> NoReturn:
+        raise GpusNotKnownError
+
+    machine.setattr("verifier_ladder.services.gpumemory._asked", silent)
+
+    assert "" == problem([large("a", 17)])
+    assert rooms_for([large("a", 17)]) is None
 
 
 def test_what_never_fits_is_told(machine: pytest.MonkeyPatch) -> None:
