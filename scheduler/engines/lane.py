@@ -275,10 +275,7 @@ class Lane:
                     return Answers([], 0.0, failure=process.disbelieve("crash", f"{error}"))
                 process.known.discard(token)
                 if refusal is not None:
-                    if is_fresh:
-                        self._refused.add(token)
-                    elif token not in self._refused:  # an earlier candidate may have spoiled it
-                        refusal = process.disbelieve("load", refusal.message)
+                    refusal = self._noted(refusal, process, token, is_fresh=is_fresh)
                     return Answers([], 0.0, failure=refusal)
                 if kind == "import" and not shipments.send_by_value(job.thing, missing, code):
                     break
@@ -286,6 +283,16 @@ class Lane:
         except LadderError as error:
             failure = Failure("refused", f"{error}", boundary=error.boundary)
             return Answers([], 0.0, failure=failure)
+
+    def _noted(
+        self, refusal: Failure, process: WorkerProcess, token: int, *, is_fresh: bool
+    ) -> Failure:
+        """A refusal if a fresh worker has made it once: an earlier candidate may spoil another."""
+        if is_fresh:
+            self._refused.add(token)
+        elif token not in self._refused:
+            return process.disbelieve("load", refusal.message)
+        return refusal
 
     @property
     def pid(self) -> int | None:

@@ -335,7 +335,7 @@ class PlaneWaves(Method):
         return planewaves.knows(self.name, symbol)
 
     def refusal(self, symbols: Collection[str]) -> str:
-        """Too many atoms, electrons that can't be paired, or elements without a pseudopotential."""
+        """Too many atoms, unpaired electrons, or elements without a pseudopotential."""
         if len(symbols) > self.max_atoms:
             return f"{len(symbols)} atoms are too many for {self.name}; at most {self.max_atoms}"
         if not self.smearing and sum(elements()[symbol] for symbol in symbols) % 2:

@@ -225,16 +225,20 @@ def _solved(found: PlaneWaveProgram, code: Code, job: Job) -> dict[str, Any]:
         if ended.code:
             raise ToolError(f"{code.name} {found.version} failed: {ended.told}")
         try:
-            if code.converged not in text:
-                raise ValueError(f"it does not say {code.converged!r}")
             results, atoms = code.read(folder), len(job.atoms)
-            return {name: _numbers(results[name], name, atoms) for name in sorted(job.wanted)}
+            told = {name: _numbers(results[name], name, atoms) for name in sorted(job.wanted)}
         # No output says anything of the crystal by breaking a parser.
         except Exception as error:  # noqa: BLE001
-            told = f"{type(error).__name__} {printable(error, 120)}"
+            why = f"{type(error).__name__} {printable(error, 120)}"
             raise ToolError(
-                f"what {code.name} {found.version} left can't be read: {told} ({ended.told})"
+                f"what {code.name} {found.version} left can't be read: {why} ({ended.told})"
             ) from None
+        if code.converged not in text:
+            raise ToolError(
+                f"what {code.name} {found.version} left does not say {code.converged!r} "
+                f"({ended.told})"
+            )
+        return told
 
 
 def _linked(found: PlaneWaveProgram, symbol: str, folder: Path) -> str:
