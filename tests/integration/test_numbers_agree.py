@@ -16,6 +16,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
+from verifier_ladder.analysis.counts import campaign_counts
+from verifier_ladder.analysis.overview import overview
 from verifier_ladder.cli.app import app
 from verifier_ladder.report import render_report
 from verifier_ladder.resource import Resource
@@ -153,6 +155,45 @@ def test_what_the_fast_tier_took_is_known_too(run: Run) -> None:
 
 def test_the_json_is_the_summary(run: Run) -> None:
     assert json.loads(json.dumps(run.summary.as_json())) == run.command("campaign", "show")
+
+
+def known(told: Any, of: Any) -> Any:
+    """What stands in `of` wherever something is told: null is not known."""
+    if isinstance(told, dict):
+        return {name: known(told[name], of[name]) for name in told if told[name] is not None}
+    if isinstance(told, list):
+        return [known(*pair) for pair in zip(told, of, strict=True)]
+    return pytest.approx(of, rel=1e-9) if isinstance(of, float) else of
+
+
+def test_an_overview_tells_nothing_else_than_the_summary(run: Run) -> None:
+    with vl.open_ledger(run.place) as ledger:
+        told = json.loads(json.dumps(overview(ledger, "agree").as_json()))
+    counted, best = told.pop("counted"), told.pop("best")
+    full = json.loads(json.dumps(run.summary.as_json()))
+
+    assert told.keys() == full.keys() - {"best"}
+    assert known(told, told) == known(told, full)
+    assert {"entries", "samples", "rewards", "tiers", "runs", "spent", "checks"} <= {
+        name for name, part in told.items() if part is not None
+    }  # fmt: skip
+    assert counted["failures"] == {f.boundary: f.attempts for f in run.summary.failures}
+    scores = [c.scores[vl.Tier.HIGH_FIDELITY] for c in run.summary.best
+              if vl.Tier.HIGH_FIDELITY in c.scores]  # fmt: skip
+    assert sorted((s.value for s in scores), reverse=True) == [one["known"] for one in best] != []
+
+
+def test_counters_tell_how_every_check_ended(run: Run) -> None:
+    with vl.open_ledger(run.place) as ledger:
+        counts = campaign_counts(ledger, "agree")
+
+    for tier in run.summary.tiers:
+        (one,) = (v for v in counts.verifiers if v.tier is tier.tier)
+        assert (one.answered, one.rejected) == (tier.checks, tier.rejected)
+        assert (one.accepted, one.abstained) == (tier.accepted, tier.abstained)
+    assert counts.samples - (counts.known or 0) == run.summary.rewards.unknown
+    assert counts.rewards.mean == pytest.approx(run.summary.rewards.mean)
+    assert (counts.revised, counts.waiting) == (run.summary.rewards.revised, 0)
 
 
 def test_every_count_of_the_terminal_stands_in_the_summary(run: Run) -> None:

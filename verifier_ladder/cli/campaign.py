@@ -266,19 +266,30 @@ def show(
     name: options.CampaignName = None,
     ledger: options.LedgerAt = None,
     *,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read all of it, however much that is.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Show one campaign: funnel, costs, rewards, the best.
 
-    Rejects are told apart from failures.
+    Rejects are told apart from failures. A campaign of more than some thousand records is not
+    read, but told by its counters: without the best, reasons and agreement.
     """
+    from verifier_ladder.analysis.counts import campaign_counts
+    from verifier_ladder.analysis.overview import MOST_READ, overview
+    from verifier_ladder.cli.overview import print_overview
     from verifier_ladder.summary import print_summary, summarise
 
     with ledger_to_read(ledger) as store:
-        summary = summarise(store, only_campaign(store, name).name)
-    output.print_found(
-        summary, lambda told: print_summary(told, output.console()), as_json=as_json
-    )
+        found = only_campaign(store, name).name
+        if full or campaign_counts(store, found).size <= MOST_READ:
+            summary = summarise(store, found)
+            output.print_found(
+                summary, lambda told: print_summary(told, output.console()), as_json=as_json
+            )
+        else:
+            output.print_found(overview(store, found), print_overview, as_json=as_json)
 
 
 @app.command("report")

@@ -172,7 +172,8 @@ class _Writer:
             suspicious=tuple(map(self._suspicion, gaps(
                 self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
             alarms=self._alarms(),
-            curve=tally.curve.points(self._spent()), cases=self._cases(), runs=self._runs(),
+            curve=tally.curve.points(self._spent()),
+            cases=open_cases(self.ledger, self.row.name), runs=self._runs(),
             budgets=self.budgets,
         )  # fmt: skip
 
@@ -341,17 +342,16 @@ class _Writer:
     def _runs(self) -> tuple[Any, ...]:
         return tuple(self.tally.runs.values())
 
-    def _cases(self) -> tuple[OpenCase, ...]:
-        rows = self.ledger.checks(
-            states=[CheckState.WAITING], campaign=self.row.name, limit=MOST_CASES
+
+def open_cases(ledger: Ledger, campaign: str) -> tuple[OpenCase, ...]:
+    """What a campaign asked the world and has no answer to yet; at most `MOST_CASES`."""
+    rows = ledger.checks(states=[CheckState.WAITING], campaign=campaign, limit=MOST_CASES)
+    return tuple(
+        OpenCase(
+            row.check_key.hex(), str(row.payload.get("content", "")), row.verifier, row.deadline
         )
-        return tuple(
-            OpenCase(
-                row.check_key.hex(), str(row.payload.get("content", "")), row.verifier,
-                row.deadline,
-            )
-            for row in rows
-        )  # fmt: skip
+        for row in rows
+    )
 
 
 def _open(status: TierStatus) -> dict[str, int]:

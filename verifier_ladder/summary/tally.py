@@ -21,7 +21,6 @@ from verifier_ladder.reward import (
     tier_score,
 )
 from verifier_ladder.scheduler.drift import Alarm
-from verifier_ladder.scheduler.recollection import Recollection
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
@@ -44,6 +43,9 @@ class Tally:
         Args:
             ladder: The ladder as the ledger records it: says which verifier is a tier's primary.
         """
+        # Beliefs need numpy, and whoever only wants a record of a summary does not.
+        from verifier_ladder.scheduler.recollection import Recollection
+
         listed = ladder.get("verifiers", ())
         self.tiers = sorted({Tier.parse(v["tier"]) for v in listed})
         self.are_comparable = not any(v.get("scope") == "group" for v in listed)

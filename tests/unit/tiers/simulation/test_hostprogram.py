@@ -244,15 +244,12 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
         (each / "work").mkdir(parents=True)
     orphan = get_context("fork").Process(target=_as_an_orphan, args=(left, how))
     orphan.start()
-    # Its name changes before its environment can be read: what is looked for has to be there.
-    sought = b"sleep" if how == "in its folder" else bytes(left)
-    told = Path(f"/proc/{orphan.pid}/{'cmdline' if how == 'in its folder' else 'environ'}")
-    until(lambda: sought in told.read_bytes())
+    until(lambda: "sleep" in Path(f"/proc/{orphan.pid}/comm").read_text())
     lock = hostprogram._locked(theirs)
     assert lock is not None
     try:
         with run_folder():
-            until(lambda: orphan.exitcode is not None)
+            orphan.join(300)
 
             assert -signal.SIGKILL == orphan.exitcode
             assert not left.exists()

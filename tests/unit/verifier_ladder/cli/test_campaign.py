@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from verifier_ladder.analysis import overview
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.resource import Resource
@@ -63,6 +64,26 @@ def test_show_prints_no_control_characters(run: Any, ledger: Path) -> None:
 
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+def test_a_large_campaign_is_told_by_its_counters_and_read_where_that_is_asked(
+    run: Any, ledger: Path, monkeypatch: Any
+) -> None:
+    show = ("campaign", "show", "--ledger", ledger)
+    whole, numbers = run(*show).stdout, json.loads(run(*show, "--json").stdout)
+    monkeypatch.setattr(overview, "MOST_READ", 0)
+
+    text, made = run(*show).stdout, json.loads(run(*show, "--json").stdout)
+
+    assert whole == run(*show, "--full").stdout
+    assert numbers == json.loads(run(*show, "--full", "--json").stdout)
+    assert "counted and not read" in text
+    assert "vladder campaign show solvation --full" in text
+    assert "Failed, by boundary (no reward was lowered): tool 1." in text
+    assert "1 open case for the world to answer: CCO" in text
+    assert "\x1b" not in text
+    assert (made["candidates"], made["rejects"]) == (None, None)
+    assert (numbers["samples"], numbers["spent"]) == (made["samples"], made["spent"])
 
 
 def test_a_campaign_that_is_not_there_lists_those_that_are(run: Any, ledger: Path) -> None:

@@ -1,0 +1,1 @@
+"""Analysis: every question about a ledger, for commands, pages and reports alike."""

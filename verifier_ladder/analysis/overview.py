@@ -1,0 +1,256 @@
+"""Overviews: where a large campaign stands, told at once.
+
+A summary reads every entry; of a million samples that takes half a minute. An overview is made of
+the campaign's counters, its accounts and its queue, and reads no entry but the alarms. What only a
+summary can tell is left out, and said to be.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from statistics import fmean
+from typing import Any, Final, NamedTuple
+
+from verifier_ladder.alerts.rules import rules_as_set
+from verifier_ladder.analysis.counts import CampaignCounts, campaign_counts
+from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.records import Account, CampaignRow, CheckRow, CheckState
+from verifier_ladder.resource import Resource
+from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.status import (
+    CampaignStatus,
+    TierStatus,
+    campaign_status,
+    recorded_campaign,
+    tiers_of,
+)
+from verifier_ladder.summary import (
+    CandidateSummary,
+    OpenCase,
+    RunSummary,
+    Score,
+    Summary,
+    TierSummary,
+)
+from verifier_ladder.summary.reading import open_cases
+from verifier_ladder.tier import Tier
+from verifier_ladder.unanswered import unanswered_alarm
+from verifier_ladder.verdict import Outcome, Verdict
+
+MOST_READ: Final = 5_000
+"""Records of a campaign that is summed up by reading it: that takes a few tenths of a second."""
+MOST_JUDGED: Final = 5_000
+"""Answers of the top tier among which the best are looked for."""
+_BEST: Final = 10
+
+
+class Best(NamedTuple):
+    """A candidate that the ladder's top tier thinks much of."""
+
+    key: str
+    """Its content key, in hexadecimal."""
+    content: str
+    """Its canonical form; model-made text, to be escaped wherever it is shown."""
+    score: Score
+    """Of several checks that repeat each other, their mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Where a campaign stands, as far as it can be told without reading it."""
+
+    row: CampaignRow
+    ledger: str
+    """Where the ledger lies."""
+    counts: CampaignCounts
+    status: CampaignStatus
+    accounts: tuple[Account, ...]
+    alarms: tuple[str, ...]
+    """Of audits, and of too large a share of samples without a reward, as sentences."""
+    cases: tuple[OpenCase, ...]
+    best: tuple[Best, ...] | None
+    """The best by what the top tier said; None where it has said too much to look through."""
+
+    @property
+    def runs(self) -> tuple[RunSummary, ...]:
+        """What each run asked, and how much of it the ledger knew."""
+        return tuple(
+            RunSummary(run.run, run.samples, run.checks, run.reused) for run in self.counts.runs
+            if run.samples
+        )  # fmt: skip
+
+    @property
+    def spent(self) -> float:
+        """Cpu-seconds spent on all tiers."""
+        return sum(tier.settled + tier.failed for tier in self.status.tiers)
+
+    def resources(self, tier: int) -> dict[Resource, float]:
+        """What a tier has spent of other resources than cpu time."""
+        return {
+            account.resource: account.spent for account in self.accounts
+            if account.tier == tier and account.spent
+            and account.resource is not Resource.CPU_SECONDS
+        }  # fmt: skip
+
+    def checks(self, tier: int) -> int:
+        """Checks of a tier that this campaign paid for and that gave an answer."""
+        used = (a for a in self.accounts if a.resource is Resource.CPU_SECONDS)
+        return sum(account.checks for account in used if account.tier == tier)
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known under the names of a summary, null for the rest; and what was counted."""
+        counts, row = self.counts, self.row
+        known = counts.known
+        return {
+            **dict.fromkeys([*_names(Summary), "duplicates", "everything"]),
+            "campaign": row.name, "ledger": self.ledger, "ladder": row.ladder,
+            "created_at": row.created_at,
+            "updated_at": counts.extent.recorded_at or row.created_at,
+            "entries": counts.extent.entries, "samples": counts.samples,
+            "target": row.ladder.get("target") or {},
+            "tiers": [self._tier(tier) for tier in self.status.tiers],
+            "rewards": {
+                "count": counts.samples, "unknown": None if known is None
+                else counts.samples - known, "mean": counts.rewards.mean, "best": None,
+                "revised": counts.revised,
+            },
+            "best": None if self.best is None else list(map(self._candidate, self.best)),
+            "alarms": list(self.alarms), "cases": [_plain(case) for case in self.cases],
+            "runs": [_plain(run) for run in self.runs],
+            "budgets": [account.as_json() for account in self.status.budgets],
+            "spent": self.spent, "checks": sum(self.checks(t.tier) for t in self.status.tiers),
+            "resources": _labelled(_sum([self.resources(t.tier) for t in self.status.tiers])),
+            "counted": counts.as_json(),
+        }  # fmt: skip
+
+    def _tier(self, tier: TierStatus) -> dict[str, Any]:
+        told = tier._asdict()
+        listed = self.row.ladder.get("verifiers", ())
+        return {
+            **{name: told.get(name) for name in _names(TierSummary)},
+            "tier": tier.tier.label, "failed": None, "failed_seconds": tier.failed,
+            "verifiers": [f"{v['name']} {v['version']}" for v in listed
+                          if v["tier"] == tier.tier.label],
+            "checks": self.checks(tier.tier), "resources": _labelled(self.resources(tier.tier)),
+        }  # fmt: skip
+
+    def _candidate(self, best: Best) -> dict[str, Any]:
+        top = self.status.tiers[-1].tier.label
+        return {
+            **dict.fromkeys(_names(CandidateSummary)), "key": best.key, "content": best.content,
+            "kind": str(self.row.ladder.get("kind", "")), "known": best.score.value,
+            "known_uncertainty": best.score.uncertainty, "scores": {top: _plain(best.score)},
+        }  # fmt: skip
+
+
+def overview(ledger: Ledger, campaign: str) -> Overview:
+    """Tell where a campaign stands without reading its entries.
+
+    Args:
+        ledger: The ledger.
+        campaign: Name of the campaign.
+
+    Raises:
+        ConfigError: If the ledger has no campaign of this name.
+
+    Example:
+        >>> from verifier_ladder.ledger import open_ledger
+        >>> ledger = open_ledger(":memory:")
+        >>> _ = ledger.open_campaign("try", {"verifiers": []}, b"0" * 32)
+        >>> overview(ledger, "try").spent
+        0
+    """
+    row, counts = recorded_campaign(ledger, campaign), campaign_counts(ledger, campaign)
+    return Overview(
+        row, ledger.url, counts, campaign_status(ledger, campaign),
+        tuple(ledger.accounts(campaign)),
+        (*(alarm.text for alarm in drift_alarms(ledger, campaign)), *_unanswered(counts)),
+        open_cases(ledger, campaign), _best(ledger, row),
+    )  # fmt: skip
+
+
+def drift_alarms(ledger: Ledger, campaign: str) -> Sequence[Alarm]:
+    """What audits of a campaign have found, oldest first: no other entry is read for it."""
+    entries = ledger.entries(kind="alarm", campaign=campaign)
+    return [Alarm.from_json(ledger.read(entry).facts) for entry in entries]
+
+
+def _unanswered(counts: CampaignCounts) -> Sequence[str]:
+    if counts.known is None or counts.waiting is None:
+        return ()
+    ended = counts.samples - counts.waiting
+    found = unanswered_alarm(ended - counts.known, ended, rules_as_set())
+    return () if found is None else (found,)
+
+
+def _best(ledger: Ledger, row: CampaignRow) -> tuple[Best, ...] | None:
+    """The best by the top tier's own answers to what was asked through the queue."""
+    name = _judge(row)
+    if name is None:
+        return None
+    asked = ledger.checks(
+        states=[CheckState.DONE], campaign=row.name, verifier=name, limit=MOST_JUDGED + 1,
+        payloads=False,
+    )  # fmt: skip
+    if len(asked) > MOST_JUDGED:
+        return None
+    said = ledger.verdicts([check.check_key for check in asked])
+    heard: dict[bytes, list[tuple[CheckRow, Verdict]]] = {}
+    for check in asked:
+        verdict = said.get(check.check_key)
+        if verdict and verdict.outcome is Outcome.ACCEPT and verdict.score is not None:
+            heard.setdefault(check.content_key, []).append((check, verdict))
+    sign = -1.0 if (row.ladder.get("target") or {}).get("direction") == "minimise" else 1.0
+    scores = {key: _score(name, [verdict for _, verdict in its]) for key, its in heard.items()}
+    chosen = heapq.nsmallest(_BEST, scores, key=lambda key: (-sign * scores[key].value, key))
+    texts = _texts(ledger, [heard[key][0][0].check_key for key in chosen])
+    return tuple(Best(key.hex(), texts.get(key, ""), scores[key]) for key in chosen)
+
+
+def _judge(row: CampaignRow) -> str | None:
+    """Whose score is what is known of a candidate once the top tier has answered.
+
+    None if that tier judges at once, several verifiers score there, a score is made of parts, or
+    it holds inside a group only.
+    """
+    top = next(iter(reversed(tiers_of(row))), Tier.FAST)
+    scoring = [
+        v for v in row.ladder["verifiers"] if v["tier"] == top.label and v.get("role") != "gate"
+    ]
+    is_made_of_parts = bool((row.ladder.get("reward") or {}).get("weights"))
+    if top is Tier.FAST or len(scoring) != 1 or is_made_of_parts:
+        return None
+    return None if scoring[0].get("scope") == "group" else str(scoring[0]["name"])
+
+
+def _score(verifier: str, said: Sequence[Verdict]) -> Score:
+    value = fmean(verdict.score for verdict in said if verdict.score is not None)
+    return Score(value, said[0].uncertainty if len(said) == 1 else None, said[0].unit, verifier)
+
+
+def _texts(ledger: Ledger, checks: Sequence[bytes]) -> dict[bytes, str]:
+    """What candidates hold, by content key, as the queue has it for their checks."""
+    rows = ledger.checks(keys=checks) if checks else ()
+    return {row.content_key: str(row.payload.get("content", "")) for row in rows}
+
+
+def _names(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in _names(record)}
+
+
+def _sum(parts: Sequence[Mapping[Resource, float]]) -> dict[Resource, float]:
+    sums: dict[Resource, float] = {}
+    for part in parts:
+        for resource, amount in part.items():
+            sums[resource] = sums.get(resource, 0.0) + amount
+    return sums
+
+
+def _labelled(amounts: Mapping[Resource, float]) -> dict[str, float]:
+    return {resource.label: amount for resource, amount in amounts.items()}
