@@ -19,4 +19,4 @@ def test_a_ratio_is_told_for_each_size(tmp_path: Path, monkeypatch: pytest.Monke
 
     found = json.loads(out.read_text())
     assert ["1", "8"] == list(found)
-    assert all(ratio > 0.0 for figures in found.values() for ratio in figures.values())
+    assert all(0.0 < told["share"] < 1.0 < 1e9 * told["ratio"] for told in found.values())
