@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import cloudpickle
 import pytest
+from chromium import Tab, chromium
 from hypothesis import HealthCheck, settings
 from typer.main import get_command
 
@@ -136,6 +137,11 @@ class Browser:
     def dom(self, page: Path) -> str:
         """Return the page's HTML after its scripts have run."""
         return self._run("--dump-dom", page.resolve().as_uri()).stdout
+
+    def tab(self) -> AbstractContextManager[Tab]:
+        """A page that is used as a person does, with names of this machine and no other."""
+        flags = [*BROWSER_FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        return chromium(self.program, flags, self.profiles / "tab")
 
     def screenshot(self, page: Path, picture: Path, size: tuple[int, int] = (1280, 1600)) -> Path:
         """Draw the page into a PNG file and return the file."""

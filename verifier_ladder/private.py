@@ -223,12 +223,36 @@ def own_folder(name: str) -> Path:
     folder = Path(tempfile.gettempdir(), f"verifier-ladder-{name}-{os.getuid()}")
     with suppress(FileExistsError):
         folder.mkdir(mode=FOLDER)
+    return _checked_own(folder, "TMPDIR")
+
+
+def cache_folder() -> Path:
+    """The user's folder for what can be made anew at any time; nobody else reads or writes it.
+
+    It lies in the user's cache (`XDG_CACHE_HOME`), or among the temporary files where that can't
+    be written.
+
+    Raises:
+        ConfigError: If somebody else could read or write there.
+    """
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        folder = (given if given.is_absolute() else Path.home() / ".cache") / "verifier-ladder"
+        make_private_folder(folder)
+    except (OSError, RuntimeError):
+        return own_folder("cache")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return own_folder("cache")
+    return _checked_own(folder, "XDG_CACHE_HOME")
+
+
+def _checked_own(folder: Path, variable: str) -> Path:
     found = folder.lstat()  # Whoever made it first could have put a link in a lock's place.
     is_private = stat.S_ISDIR(found.st_mode) and not found.st_mode & _OTHERS
     if not is_private or found.st_uid != os.getuid():
         raise ConfigError(
-            f"{folder} is not a folder that only this user can use; remove it, or set TMPDIR to "
-            "a folder of your own"
+            f"{folder} is not a folder that only this user can use; remove it, or set {variable} "
+            "to a folder of your own"
         )
     return folder
 

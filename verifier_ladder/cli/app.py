@@ -25,6 +25,7 @@ from verifier_ladder.cli import (
     token,
     trial,
     verifier,
+    view,
     worker,
 )
 from verifier_ladder.errors import LadderError
@@ -93,6 +94,7 @@ app.command("doctor")(doctor.doctor)
 app.command("score")(score.score)
 app.command("serve")(serve.serve)
 app.command("try")(trial.trial)
+app.command("view")(view.view)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(run.app, name="run")
 app.add_typer(ledger.app, name="ledger")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verifier_ladder.analysis.history import events
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import question_of
 from verifier_ladder.cli import output
-from verifier_ladder.cli.history import events
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.measurement import BOUND_SIGNS, FAILED, Bound

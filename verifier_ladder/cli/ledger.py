@@ -17,7 +17,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.text import json_printable, plain_lines, printable
 
 if TYPE_CHECKING:
-    from verifier_ladder.cli.history import Event, Known
+    from verifier_ladder.analysis.history import Event, Known
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import Block, Entry
     from verifier_ladder.scheduler.replay import ReplayReport
@@ -122,7 +122,7 @@ def ls(
 
     `--before ID` gives the page that follows.
     """
-    from verifier_ladder.cli.history import newest_entries
+    from verifier_ladder.analysis.history import newest_entries
     from verifier_ladder.ledger.records import KINDS
 
     if kind not in {None, *KINDS}:
@@ -177,7 +177,7 @@ def show(
     Verdicts, decisions and rewards are told in order.
     A candidate's text comes first, then an entry's id, then the start of a key.
     """
-    from verifier_ladder.cli.history import events, with_prefix, with_text
+    from verifier_ladder.analysis.history import events, with_prefix, with_text
 
     with ledger_to_read(ledger) as store:
         found = [] if is_entry else with_text(store, what)

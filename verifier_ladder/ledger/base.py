@@ -382,6 +382,14 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         return None
 
     @property
+    def is_outdated(self) -> bool:
+        """Whether it must be opened anew to see what others have written since.
+
+        So it is with some that were opened to be read only, and with no other.
+        """
+        return False
+
+    @property
     def is_sealed(self) -> bool:
         """Whether the log holds only salted hashes of what candidates hold and verifiers say."""
         return False

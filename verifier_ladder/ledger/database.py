@@ -59,6 +59,10 @@ class Database(ABC):
             LedgerError: If it was not.
         """
 
+    def is_outdated(self) -> bool:
+        """Whether it must be opened anew to see what others have written since."""
+        return False
+
     def clock(self) -> float:
         """Seconds since 1970, by the clock that all who share this database go by."""
         return time.time()

@@ -72,6 +72,7 @@ class SqliteEvidence(SqliteDatabase):
             with explained(self.name):
                 check_no_journal(path)
                 self._mode = _mode_of(path)
+                self._is_live = self._mode == _LIVE
                 self._state = _state_of(path)
                 self._read = self._current(Path(self._folder.name))
                 self.engine = self._made()
@@ -144,6 +145,17 @@ class SqliteEvidence(SqliteDatabase):
             LedgerError: If somebody has opened it and written meanwhile.
         """
         _check_unchanged(self.path, self._mode, self._state)
+
+    def is_outdated(self) -> bool:
+        """See `Database.is_outdated`.
+
+        Where others have it open, what they write is seen, unless another file takes its place.
+        """
+        try:
+            found = _state_of(self.path)
+        except OSError:  # It is just being put back, or gone.
+            return True
+        return found[0] != self._state[0] if self._is_live else found != self._state
 
     def close(self) -> None:
         """See `Database.close`."""

@@ -103,6 +103,11 @@ class Store(Ledger):
         self._looked_at = -inf
 
     @property
+    def is_outdated(self) -> bool:
+        """See `Ledger.is_outdated`."""
+        return self._database.is_outdated()
+
+    @property
     def is_sealed(self) -> bool:
         """See `Ledger.is_sealed`; another process may seal it at any time, for good."""
         if not self._is_sealed and monotonic() - self._looked_at > _LOOK_AGAIN:

@@ -228,8 +228,16 @@ def uncertainty_chart(curve: Sequence[CurvePoint]) -> Markup:
     )  # fmt: skip
 
 
-def steps_chart(steps: Sequence[StepMeans], alarms: Sequence[int]) -> Markup:
-    """What the learner was told, what the shadow says of the same, and where an alarm rang."""
+def steps_chart(
+    steps: Sequence[StepMeans], alarms: Sequence[int], beside: str = "by the shadow"
+) -> Markup:
+    """What the learner was told, what the shadow or audits say of it, and where an alarm rang.
+
+    Args:
+        steps: The steps of a run.
+        alarms: Those at which an alarm was raised.
+        beside: Who says what stands beside what was told.
+    """
     told = [(float(s.step), s.told) for s in steps if s.told is not None]
     shadow = [(float(s.step), s.shadow) for s in steps if s.shadow is not None]
     values = [0.0, 1.0, *(y for _, y in told + shadow)]
@@ -252,17 +260,17 @@ def steps_chart(steps: Sequence[StepMeans], alarms: Sequence[int]) -> Markup:
                     name, frame.x(points[-1][0]), frame.y(points[-1][1])
                 )
             )
-    return frame.figure("Told and true by step", steps_text(steps), marks)
+    return frame.figure("Told and true by step", steps_text(steps, beside), marks)
 
 
-def steps_text(steps: Sequence[StepMeans]) -> str:
+def steps_text(steps: Sequence[StepMeans], beside: str = "by the shadow") -> str:
     """Where both curves begin and end, in words."""
     known = [step for step in steps if step.told is not None and step.shadow is not None]
     if not known:
         return "nothing is known of any step"
     first, last = known[0], known[-1]
     return (
-        f"told {first.told:.2f} at first and {last.told:.2f} at last, by the shadow "
+        f"told {first.told:.2f} at first and {last.told:.2f} at last, {beside} "
         f"{first.shadow:.2f} and {last.shadow:.2f}"
     ).replace("-", "−")
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from concurrent import futures
+from concurrent.futures import Future
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
@@ -12,6 +15,9 @@ from markupsafe import Markup
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
+
+if TYPE_CHECKING:
+    from verifier_ladder.scheduler.engines.pool import WorkerPool
 
 WIDTH, HEIGHT = 170, 108
 LONGEST = 400
@@ -28,6 +34,8 @@ _CLASSES = {
     "#7F4C19": "l", "#CCCC00": "s", "#FF7F00": "p", "#A01EEF": "l", "none": "x", "#FFFFFF": "x",
 }  # fmt: skip
 LARGEST = 200_000
+_KEPT = 2_000
+"""Drawings that are remembered."""
 
 
 def sanitise(drawing: str, title: str) -> Markup | None:
@@ -122,21 +130,80 @@ def draw(smiles: Sequence[str]) -> dict[str, Markup]:
     Returns:
         Sanitised SVG by SMILES. Empty if RDKit or its system libraries are missing.
     """
-    wanted = [text for text in dict.fromkeys(smiles) if 0 < len(text) <= LONGEST]
-    if not wanted or not _can_draw():
-        return {}
-    from verifier_ladder.scheduler.engines.pool import WorkerPool
+    with Drawings() as drawings:
+        return drawings.of(smiles).made
 
-    with WorkerPool(1, name="drawings") as pool:
-        verifier = MoleculeDrawing()
-        answers = [pool.verify(verifier, [Candidate("molecule", text)]) for text in wanted]
-        verdicts = [future.result().verdicts[0] for future in answers]
-    drawings = {}
-    for text, verdict in zip(wanted, verdicts, strict=True):
-        safe = sanitise(str(verdict.evidence.get("svg", "")), f"Structure of {text}")
-        if safe is not None:
-            drawings[text] = safe
-    return drawings
+
+class Drawn(NamedTuple):
+    """Drawings that were asked for, as far as they are made."""
+
+    made: dict[str, Markup]
+    """By SMILES; what can't be drawn is missing."""
+    are_all: bool
+    """Whether no more are to come."""
+
+
+class Drawings:
+    """Draws molecules in a process of its own, and remembers the newest drawings.
+
+    **Threads** may share it.
+    """
+
+    def __init__(self) -> None:
+        """Start nothing yet: the process starts with the first drawing."""
+        self._pool: WorkerPool | None = None
+        self._verifier = MoleculeDrawing()
+        self._answers: dict[str, Future[Any]] = {}
+        self._lock = Lock()
+
+    def of(self, smiles: Sequence[str], wait: float | None = None) -> Drawn:
+        """Draw molecules.
+
+        Args:
+            smiles: Canonical SMILES of accepted candidates.
+            wait: Seconds to wait for those that are not drawn yet; None for as long as it takes.
+        """
+        wanted = [text for text in dict.fromkeys(smiles) if 0 < len(text) <= LONGEST]
+        if not wanted or not _can_draw():
+            return Drawn({}, are_all=True)
+        with self._lock:
+            answers = {text: self._answer(text) for text in wanted}
+        _, late = futures.wait(answers.values(), wait)
+        done = {text: answer for text, answer in answers.items() if answer.done()}
+        drawn = {text: _safe(text, answer) for text, answer in done.items()}
+        return Drawn({t: safe for t, safe in drawn.items() if safe is not None}, are_all=not late)
+
+    def _answer(self, text: str) -> Future[Any]:
+        from verifier_ladder.scheduler.engines.pool import WorkerPool
+
+        answer = self._answers.pop(text, None)
+        if answer is None:
+            self._pool = self._pool or WorkerPool(1, name="drawings")
+            answer = self._pool.verify(self._verifier, [Candidate("molecule", text)])
+        self._answers[text] = answer
+        while len(self._answers) > _KEPT:
+            self._answers.pop(next(iter(self._answers)))
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def __enter__(self) -> Self:
+        """Use it as a context manager."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def _safe(text: str, answer: Future[Any]) -> Markup | None:
+    if answer.cancelled() or answer.exception() is not None:
+        return None
+    verdict = answer.result().verdicts[0]
+    return sanitise(str(verdict.evidence.get("svg", "")), f"Structure of {text}")
 
 
 def _can_draw() -> bool:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -171,8 +172,8 @@ def _render(
         order=terminal.order_text(summary) if summary.tiers else "",
         number=amounts.number, resources=amounts.resources_text, plural=amounts.plural,
         Tier=Tier, version=__version__, title=title, names=names,
-        leads=[*filter(None, [lead]), _lead(summary), *terminal.news(summary, names)],
-        steps=_steps(summary), measures=_measures(summary), bars=_cost_bars(summary),
+        leads=[*filter(None, [lead]), campaign_lead(summary), *terminal.news(summary, names)],
+        steps=_steps(summary), measures=_measures(summary), bars=cost_bars(summary),
         agreement=summary.agreement[:MOST_CHARTS], made_at=time.time(),
         most=max((t.asked for t in summary.tiers), default=0),
     )  # fmt: skip
@@ -182,6 +183,31 @@ def render_page(template: str, **values: Any) -> str:
     """Fill in one of the templates of this package, with its style sheet.
 
     All text is stripped of control characters and escaped; only `Markup` is taken as it is.
+
+    Raises:
+        ConfigError: If Jinja2 is not installed.
+    """
+    made_in = environment()
+    from markupsafe import Markup
+
+    style = style_sheet()
+    made: str = made_in.get_template(template).render(
+        style=Markup(style),  # noqa: S704 - our own
+        style_hash=_hash(style),
+        **values,
+    )
+    return made
+
+
+@cache
+def environment(package: str = "verifier_ladder.report") -> Any:
+    """The templates of a package.
+
+    All text that they show is stripped of control characters and escaped; only `Markup` is taken
+    as it is.
+
+    Args:
+        package: Which has a folder `templates`.
 
     Raises:
         ConfigError: If Jinja2 is not installed.
@@ -197,20 +223,14 @@ def render_page(template: str, **values: Any) -> str:
         """Strip every text that is not our own markup; escaping follows."""
         return value if isinstance(value, (Markup, int, float)) else printable(value, None)
 
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("verifier_ladder.report"), autoescape=True,
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader(package), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finish,
     )  # fmt: skip
-    environment.filters.update(
+    made.filters.update(
         duration=amounts.duration, share=amounts.share,
         words=charts.words, shorten=printable, moment=_moment, signed=_signed,
     )  # fmt: skip
-    style = _style()
-    made: str = environment.get_template(template).render(
-        style=Markup(style),  # noqa: S704 - our own
-        style_hash=_hash(style),
-        **values,
-    )
     return made
 
 
@@ -222,7 +242,8 @@ def _jinja2() -> Any:
     return jinja2
 
 
-def _style() -> str:
+def style_sheet() -> str:
+    """How reports and pages look."""
     return (Path(__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
 
 
@@ -248,7 +269,7 @@ def _measures(summary: Summary) -> bool:
     return any(tier.tier is Tier.WORLD for tier in summary.tiers)
 
 
-def _lead(summary: Summary) -> str:
+def campaign_lead(summary: Summary) -> str:
     """The campaign in two sentences, for the top of the page."""
     from verifier_ladder.summary.amounts import plural
     from verifier_ladder.summary.terminal import everything_text, spent_text
@@ -275,7 +296,8 @@ def _name(tier: Tier) -> str:
     return "the world" if tier is Tier.WORLD else tier.label.replace("_", " ")
 
 
-def _cost_bars(summary: Summary) -> list[tuple[TierSummary, Markup]]:
+def cost_bars(summary: Summary) -> list[tuple[TierSummary, Markup]]:
+    """What each tier has spent, as a bar of its cap or of the tier that has spent most."""
     from verifier_ladder.report.charts import Segment, bar, words
     from verifier_ladder.summary.amounts import duration
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
+from verifier_ladder.analysis.history import (
+    check_facts,
+    decision_facts,
+    reward_facts,
+    sample_facts,
+    verdict_facts,
+)
 from verifier_ladder.candidate import sample_place
 from verifier_ladder.decision import Action
 from verifier_ladder.ledger.base import Ledger
@@ -19,6 +26,7 @@ from verifier_ladder.ledger.records import (
     VerdictRow,
 )
 from verifier_ladder.measurement import Bound, bound_of
+from verifier_ladder.reward import CANONICAL
 from verifier_ladder.summary.amounts import duration, number
 from verifier_ladder.summary.times import charges
 from verifier_ladder.tier import Tier
@@ -47,6 +55,8 @@ class Event:
     """Seconds since 1970; 0 for the present."""
     entry: int
     """The entry that tells it; 0 for the present."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """The numbers behind it, evidence and artifacts, as `ledger show --json` tells them."""
 
 
 def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
@@ -59,14 +69,58 @@ def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
         campaign: Name of the campaign.
         key: The candidate's content key.
     """
-    from verifier_ladder.ledger.encoding import decode
-
-    events: list[Event] = []
-    for number_ in ledger.mentions(key)[:MOST_ENTRIES]:
-        for entry in ledger.entries(after=number_ - 1, limit=1):
-            if entry.id == number_ and entry.campaign == campaign:
-                events += _events(entry, decode(entry.body), key)
+    own = [
+        (entry, block)
+        for entry, block in _read(ledger, ledger.mentions(key)[:MOST_ENTRIES])
+        if entry.campaign == campaign
+    ]
+    events = [event for entry, block in own for event in _events(entry, block, key)]
     return [*_without_repeats(events), *_present(ledger, campaign, key)]
+
+
+def story(
+    ledger: Ledger, campaign: str, key: bytes, entries: Sequence[int], task: bytes = b"",
+    *, read: Callable[[int], Block | None] | None = None,
+) -> list[Event]:  # fmt: skip
+    """Tell what some entries say of a candidate, oldest first, with the facts behind each line.
+
+    Verdicts that other campaigns have recorded are told where the candidate's rewards rest on
+    them. Of a candidate with several samples, the first sample in each entry is told of.
+
+    Args:
+        ledger: The ledger.
+        campaign: Name of the campaign.
+        key: The candidate's content key.
+        entries: Ids of the entries.
+        task: Digest of the task that it answers, where it has one.
+        read: Reads the records of an entry; the ledger's own way by default.
+    """
+    taken = list(_read(ledger, entries, read))
+    checks = {
+        check
+        for entry, block in taken
+        if entry.campaign == campaign and block.samples is not None
+        for place in _places(block, key, task)
+        for check in block.samples.checks[place]
+    }
+    events: list[Event] = []
+    for entry, block in taken:
+        if entry.campaign == campaign:
+            events += _events(entry, block, key, task, checks if task else None)
+        else:
+            events += _verdicts(entry, block, key, checks)
+    return _without_repeats(events)
+
+
+def _read(
+    ledger: Ledger, entries: Sequence[int], read: Callable[[int], Block | None] | None = None
+) -> Iterator[tuple[Entry, Block]]:
+    for number_ in entries:
+        entry = ledger.entry(number_)
+        if entry is not None:
+            block = ledger.read(entry) if read is None else read(number_)
+            if block is not None:
+                yield entry, block
 
 
 def _present(ledger: Ledger, campaign: str, key: bytes) -> Iterator[Event]:
@@ -83,35 +137,63 @@ def _present(ledger: Ledger, campaign: str, key: bytes) -> Iterator[Event]:
             yield Event("seen", tier, text, 0.0, 0)
 
 
-def _events(entry: Entry, block: Block, key: bytes) -> Iterator[Event]:
-    places = _places(block, key)
+def _events(
+    entry: Entry, block: Block, key: bytes, task: bytes = b"",
+    checks: Collection[bytes] | None = None,
+) -> Iterator[Event]:  # fmt: skip
+    places = _places(block, key, task)
     if block.kind == "score" and places and block.samples:
         times = f" {len(places)} times" if len(places) > 1 else ""
         text = f"submitted{times} in {sample_place(block.samples.run, block.samples.step)}"
-        yield Event("seen", "", text, entry.recorded_at, entry.id)
-    for row, seconds in zip(block.verdicts, charges(block), strict=True):
-        if row.content_key == key and not row.verdict.evidence.get("waiting"):
-            text = _verdict(row, seconds)
-            yield Event("verdict", Tier(row.tier).label, text, entry.recorded_at, entry.id)
+        facts = sample_facts(block, places[0])
+        yield Event("seen", "", text, entry.recorded_at, entry.id, facts)
+    yield from _verdicts(entry, block, key, checks)
     if not places:
         return
     for columns in block.decisions:
         for index, place in enumerate(columns.sample):
             if place == places[0]:
                 tier, text = decision_text(columns, index)
-                yield Event("decision", tier, text, entry.recorded_at, entry.id)
+                facts = {**sample_facts(block, place), **decision_facts(columns, index)}
+                yield Event("decision", tier, text, entry.recorded_at, entry.id, facts)
     if block.rewards:
         reward = block.rewards[places[0]]
         text = f"reward {number(reward.value, reward.uncertainty)}"
         if reward.value is None:
             text = "no reward yet: nothing is known"
-        yield Event("reward", "", text, entry.recorded_at, entry.id)
+        facts = {**sample_facts(block, places[0]), **reward_facts(block, places[0])}
+        yield Event("reward", "", text, entry.recorded_at, entry.id, facts)
 
 
-def _places(block: Block, key: bytes) -> list[int]:
-    if block.samples is None:
+def _verdicts(
+    entry: Entry, block: Block, key: bytes, checks: Collection[bytes] | None
+) -> Iterator[Event]:
+    """What verifiers say in an entry, in all checks or only in some."""
+    for candidate in block.candidates:
+        if candidate.content_key == key and candidate.verdict is not None:
+            said = candidate.verdict
+            facts = {"verifier": CANONICAL, **verdict_facts(said)}
+            yield Event(
+                "verdict", "", f"{CANONICAL}: {said.reason}", entry.recorded_at, entry.id, facts
+            )
+    for row, seconds in zip(block.verdicts, charges(block), strict=True):
+        is_meant = row.content_key == key and (checks is None or row.check_key in checks)
+        if is_meant and not row.verdict.evidence.get("waiting"):
+            yield Event(
+                "verdict", Tier(row.tier).label, _verdict(row, seconds), entry.recorded_at,
+                entry.id, {**check_facts(row, seconds), "campaign": entry.campaign},
+            )  # fmt: skip
+
+
+def _places(block: Block, key: bytes, task: bytes = b"") -> list[int]:
+    """Where a candidate's samples stand in an entry; without a task, those of all tasks."""
+    samples = block.samples
+    if samples is None:
         return []
-    return [i for i, content in enumerate(block.samples.contents) if content == key]
+    return [
+        place for place, content in enumerate(samples.contents)
+        if content == key and (not task or (samples.tasks and samples.tasks[place] == task))
+    ]  # fmt: skip
 
 
 def _verdict(row: VerdictRow, seconds: float | None) -> str:

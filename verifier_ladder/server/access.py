@@ -183,7 +183,7 @@ class Door:
 
     def __init__(
         self, app: ASGIApp, *, limits: Limits, admission: Admission,
-        hosts: Collection[str] | None, origins: Collection[str] = (),
+        hosts: Collection[str] | None, origins: Collection[str] = (), advises: bool = True,
     ) -> None:  # fmt: skip
         """Stand before an application.
 
@@ -193,7 +193,9 @@ class Door:
             admission: Knows when to come again.
             hosts: Names by which the server may be asked, without ports; None for any.
             origins: Sites whose pages may ask, such as `https://lab.example`.
+            advises: Whether hosts and origins can be allowed, so that who is refused is told how.
         """
+        self._advises = advises
         self._app, self._limits, self._admission = app, limits, admission
         self._hosts = None if hosts is None else {host.lower() for host in hosts}
         self._origins = {origin.rstrip("/").lower() for origin in origins}
@@ -223,11 +225,14 @@ class Door:
         if _length(headers) is None:
             return problem(400, "Content-Length must be a number")
         if self._hosts is not None and _name(host) not in self._hosts:
-            return problem(421, f"this server is not {host}; allow it with --allow-host")
+            return problem(421, f"this server is not {host}{self._advice('--allow-host')}")
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
         if origin and origin not in self._origins and _host_of(origin) != host:
-            return problem(403, f"pages of {origin} may not ask; allow it with --allow-origin")
+            return problem(403, f"pages of {origin} may not ask{self._advice('--allow-origin')}")
         return None
+
+    def _advice(self, option: str) -> str:
+        return f"; allow it with {option}" if self._advises else ""
 
     async def _with_body(
         self, headers: Mapping[bytes, bytes], scope: Scope, receive: Receive, send: Send

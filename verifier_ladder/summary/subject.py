@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
+from typing import Any
 
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -57,6 +58,23 @@ class Subject:
         """Bit mask of the tiers that this campaign has paid an answered check of."""
         self._said = 0
         self._scores: tuple[tuple[int, float, float | None], ...] = ()
+
+    def memory(self) -> list[Any]:
+        """All that it keeps, as JSON values; `recall` takes them back."""
+        return [
+            self.samples, self.reward, self.uncertainty, self.mean, self.deviation,
+            dict(self.features), self.reached, self.pending, self.spelled, self.own,
+            f"{self._said:x}", self._scores,
+        ]  # fmt: skip
+
+    def recall(self, memory: Sequence[Any]) -> None:
+        """Go on from what another one kept."""
+        (
+            self.samples, self.reward, self.uncertainty, self.mean, self.deviation, self.features,
+            self.reached, self.pending, self.spelled, self.own, said, scores,
+        ) = memory  # fmt: skip
+        self._said = int(said, 16)
+        self._scores = tuple((tier, score, spread) for tier, score, spread in scores)
 
     def hear(self, place: int, tier: int, verdict: Verdict, *, is_primary: bool) -> None:
         """Take a verdict; a later one of the same verifier replaces the earlier.

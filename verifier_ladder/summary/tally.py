@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import Any
@@ -11,6 +11,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.group import is_told_together
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
+from verifier_ladder.ledger.verdicts import pack_verdict, unpack_verdict
 from verifier_ladder.reward import (
     CANONICAL,
     Reject,
@@ -60,7 +61,7 @@ class Tally:
         self.places: dict[str, int] = {CANONICAL: 0}
         self.tier_of: dict[str, int] = {CANONICAL: int(self.tiers[0]) if self.tiers else 0}
         for v in listed:
-            self._place(v["name"], Tier.parse(v["tier"]))
+            self.place(v["name"], Tier.parse(v["tier"]))
         self.subjects: dict[bytes, Subject] = {}
         self._spellings: set[bytes] = set()
         """Raw keys seen: a text is recorded again where its verifiers failed the first time."""
@@ -97,13 +98,47 @@ class Tally:
         self.alarms: list[Alarm] = []
         self.updated_at = 0.0
 
-    def _place(self, verifier: str, tier: int) -> int:
+    def place(self, verifier: str, tier: int) -> int:
+        """A verifier's place among what a subject has heard; a new one gets the next."""
         self.tier_of.setdefault(verifier, int(tier))
         return self.places.setdefault(verifier, len(self.places))
 
     def verifiers(self, tier: Tier) -> tuple[int, ...]:
         """Places of the verifiers of a tier; canonicalising counts to the lowest."""
         return tuple(p for name, p in self.places.items() if self.tier_of[name] == tier)
+
+    def memory(self, subject: Subject) -> list[Any]:
+        """All that must be known of a subject to go on later, as JSON values.
+
+        A tally that counts a few entries more needs the subjects of these, and no others.
+        """
+        parts = {
+            name: {key.hex(): pack_verdict(verdict) for key, verdict in said.items()}
+            for name in self._repeated
+            if (said := self._parts.get((subject, name)))
+        }
+        answers = {
+            str(tier): {name: pack_verdict(verdict) for name, verdict in told.items()}
+            for tier in self._scorers
+            if (told := self._answers.get((subject, tier)))
+        }
+        return [*subject.memory(), parts, answers]
+
+    def recall(self, content: bytes, task: bytes, memory: Sequence[Any] = ()) -> Subject:
+        """Go on with a subject; `memory` is what another tally of the campaign kept of it."""
+        subject = self._subject(content, task)
+        if memory:
+            *own, parts, answers = memory
+            subject.recall(own)
+            for name, said in parts.items():
+                self._parts[subject, name] = {
+                    bytes.fromhex(key): unpack_verdict(stored) for key, stored in said.items()
+                }
+            for tier, said in answers.items():
+                self._answers[subject, int(tier)] = {
+                    name: unpack_verdict(stored) for name, stored in said.items()
+                }
+        return subject
 
     def add(self, entry: Entry, block: Block) -> None:
         """Take one entry of the campaign; what was imported is borrowed, for it cost nothing."""
@@ -230,7 +265,7 @@ class Tally:
             self._hear(subject, row, is_own=True)
 
     def _hear(self, subject: Subject, row: VerdictRow, *, is_own: bool) -> None:
-        place = self._place(row.verifier, row.tier)
+        place = self.place(row.verifier, row.tier)
         primary = row.verifier not in self._gates
         verdict = row.verdict
         if row.verifier in self._repeated:

@@ -12,7 +12,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.backup import backup
 from verifier_ladder.ledger.export import export_csv, export_jsonl
-from verifier_ladder.private import beside, replacing, write_private
+from verifier_ladder.private import beside, cache_folder, replacing, write_private
 from verifier_ladder.report.page import write_report
 
 
@@ -141,3 +141,28 @@ def test_nothing_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, name: str
         pass
 
     assert before.st_mode == place.lstat().st_mode
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_a_users_cache_is_used_only_where_nobody_else_can_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "verifier-ladder").mkdir()
+    (tmp_path / "verifier-ladder").chmod(mode)
+    if mode == 0o700:
+        assert cache_folder() == tmp_path / "verifier-ladder"
+        return
+
+    with pytest.raises(ConfigError, match="XDG_CACHE_HOME"):
+        cache_folder()
+
+
+def test_without_a_place_for_a_cache_one_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
+    assert cache_folder().parent == tmp_path / ".cache"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from verifier_ladder.cli.history import newest_entries, sentence
+from verifier_ladder.analysis.history import newest_entries, sentence
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 
@@ -115,7 +115,9 @@ def test_the_newest_entries_are_complete(limit: int) -> None:
     assert list(range(29, 0, -2))[:limit] == [entry.id for entry in found]
 
 
-@pytest.mark.parametrize("template", ["{mean:.3q}", "{unknown}", "{mean.x}", "{0}", "{"])
+@pytest.mark.parametrize(
+    "template", ["{mean:.3q}", "{unknown}", "{mean.x}", "{0}", "{", "{mean:>1000000000}"]
+)
 def test_a_reason_that_can_t_be_filled_in_stays_as_it_is(template: str) -> None:
     assert template == sentence(template, {"mean": 1.0})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isnan
@@ -12,15 +13,18 @@ from verifier_ladder.artifact import artifact_json
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key, digest, raw_key
+from verifier_ladder.reward import CANONICAL
 from verifier_ladder.summary.times import charges
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
     from verifier_ladder.ledger import Ledger
-    from verifier_ladder.ledger.records import Block, DecisionColumns, Entry
+    from verifier_ladder.ledger.records import Block, DecisionColumns, Entry, VerdictRow
 
 _FEWEST_HEX = 4
+_PLAIN = re.compile(r"\{\w+(?::(?:\.\d)?[efg%]?)?\}")
+"""Where a number is filled in, with a format that can do no harm."""
 
 
 class Known(NamedTuple):
@@ -107,26 +111,35 @@ def _told(block: Block, key: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
         at = {sample: place for place, sample in enumerate(columns.sample)}
         for sample in mine:
             if sample in at:
-                yield "decision", {**_id(block, sample), **_decision(columns, at[sample])}
+                yield (
+                    "decision",
+                    {**sample_facts(block, sample), **decision_facts(columns, at[sample])},
+                )
     for sample in mine:
         if sample < len(block.rewards):
-            yield "reward", {**_id(block, sample), **_reward(block, sample)}
+            yield "reward", {**sample_facts(block, sample), **reward_facts(block, sample)}
 
 
 def _verdicts(block: Block, key: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
     for candidate in block.candidates:
         if candidate.content_key == key and candidate.verdict is not None:
-            yield "verdict", {"verifier": "canonical form", **verdict_facts(candidate.verdict)}
+            yield "verdict", {"verifier": CANONICAL, **verdict_facts(candidate.verdict)}
     for row, seconds in zip(block.verdicts, charges(block), strict=True):
         if row.content_key == key:
-            yield "verdict", {
-                "verifier": row.verifier, "version": row.version, "tier": Tier(row.tier).label,
-                "attempt": row.attempt, **verdict_facts(row.verdict), "seconds": seconds,
-                "check": row.check_key.hex(),
-            }  # fmt: skip
+            yield "verdict", check_facts(row, seconds)
 
 
-def _reward(block: Block, sample: int) -> dict[str, Any]:
+def check_facts(row: VerdictRow, seconds: float | None) -> dict[str, Any]:
+    """A finished check as JSON values."""
+    return {
+        "verifier": row.verifier, "version": row.version, "tier": Tier(row.tier).label,
+        "attempt": row.attempt, **verdict_facts(row.verdict), "seconds": seconds,
+        "check": row.check_key.hex(),
+    }  # fmt: skip
+
+
+def reward_facts(block: Block, sample: int) -> dict[str, Any]:
+    """A sample's reward as JSON values, with what it was before."""
     reward, previous = block.rewards[sample], block.facts.get("previous")
     tier = None if reward.tier is None else reward.tier.label
     before = previous[sample] if previous else None
@@ -147,14 +160,16 @@ def verdict_facts(verdict: Verdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _id(block: Block, sample: int) -> dict[str, Any]:
+def sample_facts(block: Block, sample: int) -> dict[str, Any]:
+    """Which sample it is, as JSON values."""
     samples = block.samples
     if samples is None:
         return {}
     return {"run": samples.run, "step": samples.step, "position": samples.positions[sample]}
 
 
-def _decision(columns: DecisionColumns, place: int) -> dict[str, Any]:
+def decision_facts(columns: DecisionColumns, place: int) -> dict[str, Any]:
+    """A decision as JSON values: what was decided, why, and the numbers that led to it."""
     code = columns.tier[place]
     made = {
         "action": Action(columns.action[place]).label,
@@ -179,6 +194,8 @@ def sentence(template: str, numbers: Mapping[str, Any]) -> str:
         >>> sentence("believed {mean:.2g}", {"mean": 0.5})
         'believed 0.5'
     """
+    if {"{", "}"} & set(_PLAIN.sub("", template)):  # A width of a billion is a format too.
+        return template
     try:
         return template.format_map(numbers).replace(" ± nan", "")
     except (KeyError, ValueError, TypeError, IndexError, AttributeError):

@@ -1,0 +1,97 @@
+"""Pages about a ledger, used in a real browser: by keyboard, with an eye on its policy."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from json import loads
+from pathlib import Path
+from typing import Any
+
+import pytest
+import viewed
+from chromium import Tab
+
+from verifier_ladder.ledger import open_ledger
+
+HOSTILE = '"><script>document.title="owned"</script><img src=http://example.org/x.png>'
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.db"
+    with open_ledger(path) as store:
+        viewed.record(store, group=HOSTILE)
+    return path
+
+
+@pytest.fixture
+def address(ledger: Path, tmp_path: Path) -> Iterator[str]:
+    """Where `vladder view` shows the ledger."""
+    command = [sys.executable, "-m", "verifier_ladder.cli", "view", str(ledger), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--json"], stdout=subprocess.PIPE, text=True,
+        env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin"},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        told = ""
+        while "}" not in told:
+            line = process.stdout.readline()
+            assert line, "it has ended"
+            told += line
+        yield str(loads(told)["url"])
+        process.terminate()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Tab]:
+    """A page of a browser that reaches this machine and no other."""
+    with browser.tab() as opened:
+        yield opened
+
+
+@pytest.mark.browser
+def test_one_follows_a_candidate_from_the_campaign_to_the_decision(
+    tab: Tab, address: str, until: Any
+) -> None:
+    tab.open(address)
+    # What was recorded before the viewer came is read behind the page, which then shows it.
+    until(lambda: tab.run("!document.querySelector('progress')"))
+    tab.follow("try")
+    until(lambda: tab.run("document.body.textContent.includes('Who won')"))
+    assert tab.run("document.querySelector('#wrong').parentNode.textContent.includes('ALARM')")
+    tab.follow("Candidates")
+    tab.run("document.querySelector('#text').value = '" + viewed.ETHANOL.content.hex()[:12] + "'")
+    tab.events.clear()
+    tab.run("document.querySelector('form').requestSubmit()")
+    tab._await("Page.loadEventFired")
+    tab.follow("CCO")
+    told = tab.run("document.querySelector('#timeline').parentNode.textContent")
+
+    assert "ask the simulation tier: believed −5 ± 1" in told
+    assert "measured says −4.20 ± 0.20 kcal/mol" in told
+    tab.follow("its group")
+    assert tab.run("document.title") != "owned"
+    assert tab.complaints() == []
+    assert not [url for url in tab.asked() if "example.org" in url]
+
+
+@pytest.mark.browser
+def test_what_violates_the_policy_would_be_noticed(tab: Tab, address: str) -> None:
+    """The control of the test above."""
+    tab.open(address)
+    tab.run("document.body.setAttribute('style', 'color: red')")
+    tab.run("document.body.append(Object.assign(new Image(), {src: 'http://example.org/x.png'}))")
+
+    assert len(tab.complaints()) >= 2
+
+
+@pytest.mark.browser
+def test_new_entries_appear_by_themselves(
+    tab: Tab, address: str, ledger: Path, until: Any
+) -> None:
+    tab.open(f"{address}/ledger")
+    with open_ledger(ledger) as store:
+        viewed.record(store, "another")
+    until(lambda: "another" in tab.run("document.querySelector('#main').textContent"))
+
+    assert tab.complaints() == []

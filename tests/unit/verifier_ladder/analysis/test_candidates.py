@@ -1,0 +1,344 @@
+"""Lists of candidates, from an index that is made from the ledger."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import viewed
+from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verifier_ladder.analysis import filling
+from verifier_ladder.analysis.candidates import CandidateIndex, Listing, Order
+from verifier_ladder.analysis.filling import Standing
+from verifier_ladder.analysis.glance import glance, read_waiting
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.reward import Reward
+from verifier_ladder.summary import summarise
+from verifier_ladder.tier import Tier
+from verifier_ladder.verdict import Verdict
+
+NAMES = "ABCDE"
+VERDICTS = {
+    "accept": cost(Verdict.accept(1.0), 2.0),
+    "reject": cost(Verdict.reject("no"), 2.0),
+    "abstain": cost(Verdict.abstain("no opinion"), 2.0),
+    "fail": cost(Verdict.abstain("crashed", failed_at="engine"), 3.0),
+}
+STEPS = st.lists(
+    st.tuples(st.just("score"), st.text(NAMES, min_size=1, max_size=6))
+    | st.tuples(st.sampled_from(sorted(VERDICTS)), st.sampled_from(NAMES)),
+    max_size=20,
+)
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    with open_ledger(None) as store:
+        yield store
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> CandidateIndex:
+    return CandidateIndex(tmp_path / "try.index")
+
+
+def catch_up(index: CandidateIndex, ledger: Ledger) -> CandidateIndex:
+    while index.catch_up(ledger):
+        pass
+    return index
+
+
+def item(name: str, score: float = 1.0, reward: float | None = None) -> Item:
+    verdicts = {GATE: Verdict.accept(), ESTIMATE: cost(Verdict.accept(score), 1.0)}
+    value = float(ord(name[0])) if reward is None else reward
+    return Item(name, name, verdicts, Reward(value, None, Tier.FAST))
+
+
+def labels(index: CandidateIndex, **listing: object) -> list[str]:
+    page = index.page(Listing("try", **listing))  # type: ignore[arg-type]
+    return [row.label for row in page.rows]
+
+
+def play(history: History, steps: list[tuple[str, str]]) -> None:
+    seen: set[str] = set()
+    for what, names in steps:
+        if what == "score":
+            history.score([item(name) for name in names])
+            seen.update(names)
+        elif names in seen:
+            history.check(item(names), XTB, VERDICTS[what])
+
+
+@settings(max_examples=25)
+@given(STEPS, st.integers(1, 5))
+def test_however_entries_are_batched_the_numbers_are_those_of_a_summary(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]], most: int
+) -> None:
+    history = History(open_ledger(None))
+    index = CandidateIndex(tmp_path_factory.mktemp("index") / "try.index")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filling, "_MOST_ENTRIES", most)
+        play(history, steps[: len(steps) // 2])
+        catch_up(index, history.ledger)
+        play(history, steps[len(steps) // 2 :])
+        catch_up(index, history.ledger)
+
+    (row,) = history.ledger.campaigns("try")
+    waiting = read_waiting(history.ledger, "try", at=0.0)
+    told = glance(history.ledger, index, row, waiting).summary
+    summary = summarise(history.ledger, "try")
+
+    assert (told.samples, told.candidates) == (summary.samples, summary.candidates)
+    for mine, other in zip(told.tiers, summary.tiers, strict=True):
+        for name in ("accepted", "rejected", "abstained", "reused", "checks", "spent", "asked"):
+            assert getattr(mine, name) == getattr(other, name), name
+        assert mine.everything == pytest.approx(other.everything)
+    failed = [b.attempts for b in glance(history.ledger, index, row, None).boundaries]
+    assert sum(failed) == sum(failure.attempts for failure in summary.failures)
+
+
+def test_each_order_begins_with_what_it_names(ledger: Ledger, index: CandidateIndex) -> None:
+    history = viewed.record(ledger)
+    history.score([replace(viewed.METHANOL, reward=Reward(0.57, 0.1, Tier.FAST))] * 3)
+    catch_up(index, ledger)
+
+    assert labels(index, order=Order.REWARD) == ["CO", "CCO", "C1CC"]
+    assert labels(index, order=Order.LOWEST) == ["C1CC", "CCO", "CO"]
+    assert labels(index, order=Order.TRUTH) == ["CCO"]
+    assert labels(index, order=Order.OVERRATED) == ["CCO"]
+    assert labels(index, order=Order.KNOWN) == ["CO", "CCO"]
+    assert labels(index, order=Order.SAMPLES)[0] == "CO"
+    assert labels(index, order=Order.NEWEST) == ["C1CC", "CO", "CCO"]
+
+
+def test_filters_keep_what_fits_and_count_it(ledger: Ledger, index: CandidateIndex) -> None:
+    viewed.record(ledger)
+    catch_up(index, ledger)
+    rejected = Listing("try", Order.NEWEST, Standing.REJECTED)
+
+    assert [row.label for row in index.page(rejected).rows] == ["C1CC"]
+    assert index.page(rejected).count == 1
+    assert labels(index, reached=Tier.WORLD) == ["CCO"]
+    assert labels(index, reached=Tier.SIMULATION) == []
+
+
+@pytest.mark.parametrize("few", [0, 20_000])
+def test_pages_follow_each_other_without_a_gap_while_others_are_added(
+    ledger: Ledger, index: CandidateIndex, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier_ladder.analysis.candidates._FEW", few)
+    history = History(ledger)
+    history.score([item(f"{n:03}x", reward=float(n % 3)) for n in range(30)])
+    catch_up(index, ledger)
+    found, after = [], ""
+    while True:
+        page = index.page(Listing("try", standing=Standing.ACCEPTED, after=after), size=7)
+        found += [row.label for row in page.rows]
+        after = page.after
+        if not after:
+            break
+        history.score([item(f"new{len(found)}", reward=9.0)])
+        catch_up(index, ledger)
+
+    assert sorted(found) == [f"{n:03}x" for n in range(30)]
+    assert len(set(found)) == 30
+
+
+@pytest.mark.parametrize("most", [0, 2_000])
+def test_a_search_finds_text_inside_and_keys_by_their_beginning(
+    ledger: Ledger, index: CandidateIndex, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of few that are found all are sorted; among many the list is walked."""
+    monkeypatch.setattr("verifier_ladder.analysis.candidates._FOUND", most)
+    history = History(ledger)
+    odd = ["100%_sure", 'say "hello"', "100 x sure", "c1ccccc1O"]
+    history.score([item(text) for text in odd])
+    catch_up(index, ledger)
+
+    assert labels(index, text="0%_s") == ["100%_sure"]
+    assert labels(index, text='"hello') == ['say "hello"']
+    assert labels(index, text="ccccc1o") == ["c1ccccc1O"]
+    assert labels(index, text="nothing") == []
+    if most:
+        assert labels(index, text=item("100%_sure").content.hex()[:9]) == ["100%_sure"]
+
+
+@pytest.mark.parametrize("listing", [{"text": "ab"}, {"after": "x"}, {"after": "1"}])
+def test_what_makes_no_sense_is_refused(
+    ledger: Ledger, index: CandidateIndex, listing: dict[str, str]
+) -> None:
+    viewed.record(ledger)
+    catch_up(index, ledger)
+
+    with pytest.raises(ConfigError):
+        labels(index, **listing)
+
+
+def test_one_answer_to_two_tasks_is_two_candidates(ledger: Ledger, index: CandidateIndex) -> None:
+    history = History(ledger)
+    right, wrong = item("42", reward=1.0), item("42", reward=0.0)
+    history.score([replace(right, task=b"a" * 32), replace(wrong, task=b"b" * 32)])
+    catch_up(index, ledger)
+    page = index.page(Listing("try"))
+
+    assert [(row.task[:2], row.reward) for row in page.rows] == [("61", 1.0), ("62", 0.0)]
+
+
+def test_what_another_campaign_has_found_counts_here_too(
+    ledger: Ledger, index: CandidateIndex
+) -> None:
+    first = viewed.record(ledger, "first")
+    ended = replace(
+        viewed.ETHANOL, reward=Reward(0.44, 0.02, Tier.WORLD), cached=(GATE, ESTIMATE, MEASURED),
+        verdicts={**viewed.ETHANOL.verdicts, MEASURED: viewed.MEASUREMENT},
+    )  # fmt: skip
+    second = History(ledger, "try", first.ladder)
+    second.seen = first.seen
+    second.score([ended])
+    catch_up(index, ledger)
+    (row,) = index.page(Listing("try", Order.TRUTH)).rows
+
+    assert (row.label, row.truth, row.reward) == ("CCO", -4.2, 0.44)
+
+
+def test_audits_stand_for_what_was_not_drawn(ledger: Ledger, index: CandidateIndex) -> None:
+    """Two of four were judged: one for certain, one with a chance of a half; one was rejected."""
+    history = History(ledger)
+    judged = {
+        name: replace(
+            item(name, reward=told),
+            verdicts={**item(name).verdicts, MEASURED: Verdict.accept(truth)},
+            reward=Reward(told, None, Tier.WORLD),
+        )
+        for name, told, truth in (("A", 0.9, 2.0), ("B", 0.9, -5.0))
+    }  # fmt: skip
+    reject = Item("D", "D", {GATE: Verdict.reject("no")}, Reward(0.0, 0.0, Tier.FAST, reason="no"))
+    made = history._block
+
+    def drawn(*given: object) -> object:
+        block = made(*given)  # type: ignore[arg-type]
+        (columns,) = block.decisions
+        columns.propensity = [1.0, 0.5, 0.5, float("nan")]
+        return block
+
+    history._block = drawn  # type: ignore[assignment,method-assign]
+    history.score([judged["A"], judged["B"], item("C", reward=0.9), reject])
+    (point,) = catch_up(index, ledger).curve("try", "one")
+
+    # The scale runs from 2 (0) to -12 (1): A is worth 0, B a half, and B speaks for two.
+    assert point.told == pytest.approx(0.675)
+    assert point.audited == pytest.approx((0.0 + 3 * (0.0 + 2 * 0.5) / 3) / 4)
+    assert (point.samples, point.audits) == (4, 2)
+
+
+def test_many_steps_become_few_points(ledger: Ledger, index: CandidateIndex) -> None:
+    history = History(ledger)
+    for _ in range(150):
+        history.score([item("A", reward=0.5)])
+    curve = catch_up(index, ledger).curve("try", "one")
+
+    assert len(curve) <= 60
+    assert sum(point.samples for point in curve) == 150
+
+
+def test_samples_of_a_prompt_are_found_by_one_of_them(
+    ledger: Ledger, index: CandidateIndex
+) -> None:
+    viewed.record(ledger)
+    catch_up(index, ledger)
+    party = index.party("try", "one", 0, 1)
+
+    assert party is not None
+    assert (party.name, [m.position for m in party.members]) == (viewed.GROUP, [1, 0, 2])
+    assert party.prompt_entry is not None
+    assert index.party("try", "one", 0, 99) is None
+
+
+def test_a_damaged_entry_is_counted_and_keeps_nobody_out(
+    ledger: Ledger, index: CandidateIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    viewed.record(ledger)
+    read = type(ledger).read
+    damaged = next(entry.id for entry in ledger.entries(kind="check"))
+    broken: Callable[..., object] = lambda self, entry: (  # noqa: E731
+        read(self, entry._replace(body=b"{") if entry.id == damaged else entry)
+    )
+    monkeypatch.setattr(type(ledger), "read", broken)
+    catch_up(index, ledger)
+
+    assert index.progress().damaged == 1
+    assert labels(index, order=Order.TRUTH) == ["CCO"]
+
+
+class TestFile:
+    """The file of the index is thrown away whenever it does not fit."""
+
+    @pytest.fixture
+    def path(self, tmp_path: Path, ledger: Ledger) -> Path:
+        viewed.record(ledger)
+        index = catch_up(CandidateIndex(tmp_path / "a.index"), ledger)
+        index.close()
+        return tmp_path / "a.index"
+
+    def test_it_is_kept_and_goes_on_where_it_stopped(self, path: Path, ledger: Ledger) -> None:
+        index = CandidateIndex(path)
+
+        assert not index.check(ledger)
+        assert 0 == index.catch_up(ledger)
+        assert labels(index, order=Order.TRUTH) == ["CCO"]
+
+    def test_another_ledger_in_the_place_has_another(self, path: Path) -> None:
+        index = CandidateIndex(path)
+        with open_ledger(None) as other:
+            History(other).score([item("A")])
+
+            assert index.check(other)
+            assert labels(catch_up(index, other)) == ["A"]
+            assert labels(index, text="CCO") == []
+
+    @pytest.mark.parametrize("change", ["version", "damage", "empty"])
+    def test_what_can_not_be_used_is_made_anew(
+        self, path: Path, ledger: Ledger, change: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if change == "version":
+            monkeypatch.setattr("verifier_ladder.analysis.indexfile.FORMAT", 99)
+        else:
+            path.write_bytes(b"" if change == "empty" else b"no database at all" * 300)
+        index = CandidateIndex(path)
+
+        assert index.progress().entry == 0
+        assert labels(catch_up(index, ledger), order=Order.TRUTH) == ["CCO"]
+
+    def test_nobody_else_can_read_it(self, path: Path) -> None:
+        assert path.stat().st_mode & 0o077 == 0
+
+    def test_two_viewers_fill_it_together(self, path: Path, ledger: Ledger) -> None:
+        one, other = CandidateIndex(path), CandidateIndex(path)
+        History(ledger, "more").score([item("A"), item("B")])
+        counts = [one.catch_up(ledger), other.catch_up(ledger)]
+
+        assert counts == [2, 0]
+        assert other.totals("more").count("candidates") == 2
+
+    def test_an_older_state_of_the_ledger_is_another_ledger(
+        self, tmp_path: Path, path: Path
+    ) -> None:
+        """A backup was put back and has gone another way since."""
+        with open_ledger(tmp_path / "ledger.db") as store:
+            History(store).score([item("A")])
+        shutil.copy(tmp_path / "ledger.db", tmp_path / "back.db")
+        index = CandidateIndex(path.with_name("b.index"))
+        for name, text in (("ledger.db", "B"), ("back.db", "C")):
+            with open_ledger(tmp_path / name) as store:
+                history = History(store)
+                history.step = 1
+                history.score([item(text)])
+                index.check(store)
+                catch_up(index, store)
+
+        assert labels(index, order=Order.NEWEST) == ["C", "A"]

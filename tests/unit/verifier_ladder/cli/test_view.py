@@ -1,0 +1,26 @@
+"""`vladder view` says what is missing."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_without_the_extra_it_says_what_to_install(
+    run: Any, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [n for n in sys.modules if n.startswith("verifier_ladder.server.pages")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    done = run("view", ledger)
+
+    assert done.exit_code == 2
+    assert "pip install '.[server]'" in done.stderr
+
+
+def test_without_a_ledger_it_says_so(run: Any) -> None:
+    done = run("view", "nowhere.db")
+
+    assert done.exit_code == 2
+    assert "there is no ledger at nowhere.db" in done.stderr

@@ -1,0 +1,624 @@
+"""Candidates of a ledger, sorted, filtered and searched in milliseconds however many there are.
+
+The lists come from an index that is derived from the ledger, entry by entry, and kept in the
+user's cache (see `indexfile` and `filling`). It is trusted for lists and counts, and never for
+what is proven: whoever looks at one candidate reads its entries.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from verifier_ladder.analysis.filling import LABEL, Standing, fill
+from verifier_ladder.analysis.indexfile import IndexFile, index_file
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.summary.subject import Stand
+from verifier_ladder.text import printable
+from verifier_ladder.tier import Tier
+
+FEWEST_LETTERS: Final = 3
+"""Characters that a search takes at least."""
+_MOST_LETTERS = 100
+_FEW = 20_000
+"""Rows that are sorted when they are asked for; of more, so many fit that a walk finds them."""
+_FOUND = 2_000
+"""Candidates of a search that are sorted when they are asked for."""
+_FEWEST_DIGITS = 6
+"""Digits of a key that are taken for the beginning of one."""
+_MOST_STEP = 1 << 24
+"""Steps below are counted; those from here on are drawn, or hashes."""
+_POINTS = 60
+"""Points of a curve; of more steps, several become one."""
+_MOST_ENTRIES = 40
+"""Entries of one candidate that are read at its beginning, and as many at its end."""
+
+
+class Order(StrEnum):
+    """How a list is sorted; what lacks the number that is asked for is not in it."""
+
+    REWARD = "reward"
+    """The highest training reward first."""
+    LOWEST = "lowest"
+    """The lowest training reward first."""
+    TRUTH = "truth"
+    """The best first, by what the top tier says."""
+    KNOWN = "known"
+    """The best first, by what is known of them, measured or believed."""
+    OVERRATED = "overrated"
+    """Those first that turned out the furthest below what was predicted."""
+    SAMPLES = "samples"
+    """The most frequent first."""
+    NEWEST = "newest"
+    """The last that was seen for the first time comes first."""
+
+
+_COLUMNS = {
+    Order.REWARD: ("reward", "DESC", "candidate_reward"),
+    Order.LOWEST: ("reward", "ASC", "candidate_reward"),
+    Order.TRUTH: ("truth", "DESC", "candidate_truth"),
+    Order.KNOWN: ("known", "DESC", "candidate_known"),
+    Order.OVERRATED: ("gap", "DESC", "candidate_gap"),
+    Order.SAMPLES: ("samples", "DESC", "candidate_samples"),
+    Order.NEWEST: ("id", "DESC", "candidate_newest"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which candidates to list, and where to go on."""
+
+    campaign: str
+    order: Order = Order.REWARD
+    standing: Standing | None = None
+    reached: Tier | None = None
+    """The highest tier that has answered."""
+    text: str = ""
+    """What stands in the first 200 characters of the candidate, or begins its key."""
+    after: str = ""
+    """`ListPage.after` of the page before; empty for the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A candidate as lists show it."""
+
+    number: int = field(repr=False)
+    """Its place in the index; it says nothing elsewhere."""
+    key: str
+    """Content key, in hexadecimal."""
+    task: str
+    """Digest of the task that it answers, in hexadecimal; empty for none."""
+    kind: str
+    label: str
+    """The beginning of its canonical form, in one line; model-made text."""
+    samples: int
+    reward: float | None
+    """What the learner was told last."""
+    uncertainty: float | None
+    predicted: float | None
+    """What was believed of its target before the top tier answered; target units."""
+    deviation: float | None
+    known: float | None
+    """The best that is known of its target; target units, None for what is rejected."""
+    spread: float | None
+    known_by: str | None
+    """The highest tier that has scored it."""
+    truth: float | None
+    """What the top tier says of it; target units."""
+    standing: str
+    reached: str | None
+    """The highest tier that has answered."""
+    scores: Mapping[str, Mapping[str, float | None]]
+    """Score and uncertainty, by tier."""
+    stands: Mapping[str, str]
+    """What each tier's verifiers say, by tier; of several the lowest."""
+    run: str
+    first_step: int | None
+    step: int | None
+    """Step of its last sample."""
+    position: int | None
+    """Position of its last sample in that step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """A part of a list."""
+
+    rows: tuple[Listed, ...]
+    count: int | None
+    """How many fit outcome and tier; None where a text was searched for."""
+    after: str
+    """Where the next page begins; empty at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One sample of a group."""
+
+    position: int
+    reward: float | None
+    truth: float | None
+    """What the top tier says of it, on the learner's scale."""
+    is_rejected: bool
+    candidate: Listed
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """The samples of one prompt in one step."""
+
+    run: str
+    step: int
+    name: str
+    """The group's name; empty where a whole step is compared."""
+    members: tuple[Member, ...]
+    """The highest reward first, and those without one last."""
+    prompt_entry: int | None
+    """The entry that holds the prompt, if it was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPoint:
+    """One step of a run, or a few that follow each other."""
+
+    step: int
+    """The first of them."""
+    samples: int
+    told: float | None
+    """Mean of the rewards that are known."""
+    audited: float | None
+    """Mean truth of the same samples, estimated from those that the top tier has judged."""
+    audits: int
+    """How many those are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why candidates were rejected or have no answer."""
+
+    standing: str
+    boundary: str
+    """The boundary that failed; empty for what was said of the candidate."""
+    verifier: str
+    tier: str
+    text: str
+    count: int
+    seconds: float
+    """Cpu-seconds that it took."""
+    last: int
+    """The newest entry that says so."""
+    examples: tuple[tuple[str, str, str], ...]
+    """Key, task and label of a few candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a campaign adds up to."""
+
+    updated_at: float = 0.0
+    amounts: Mapping[tuple[str, int, int], float] = field(default_factory=dict)
+    units: Mapping[int, str] = field(default_factory=dict)
+    primaries: Mapping[int, str] = field(default_factory=dict)
+    """The verifier that gives each tier's score."""
+
+    def count(self, name: str, place: int = 0, state: int = 0) -> int:
+        """A total that counts."""
+        return int(self.amounts.get((name, place, state), 0))
+
+
+class Progress(NamedTuple):
+    """How far an index has come."""
+
+    entry: int
+    """The last entry that is in it."""
+    damaged: int
+    """Entries that can't be read."""
+
+
+class CandidateIndex:
+    """Lists of a ledger's candidates.
+
+    **Threads.** Any number may ask; `catch_up` may be called beside them, also by several
+    processes.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from verifier_ladder.ledger import open_ledger
+        >>> with TemporaryDirectory() as folder, open_ledger(":memory:") as ledger:
+        ...     index = CandidateIndex(Path(folder) / "try.index")
+        ...     _ = ledger.open_campaign("try", {"verifiers": []}, b"0" * 32)
+        ...     index.catch_up(ledger), index.page(Listing("try")).rows
+        (1, ())
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open an index, or begin one."""
+        self._file = IndexFile(path)
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> CandidateIndex:
+        """The index of a ledger in the user's cache; it may have to catch up.
+
+        Raises:
+            ConfigError: If others could read that cache.
+        """
+        return cls(index_file(ledger.url))
+
+    # -- filling ---------------------------------------------------------------------------------
+
+    def check(self, ledger: Ledger) -> bool:
+        """Begin anew if it was made of another ledger; whether it was."""
+        if self._file.fits(ledger):
+            return False
+        self._file.clear()
+        return True
+
+    def catch_up(self, ledger: Ledger) -> int:
+        """Take the next entries of the ledger; how many there were, 0 at its end."""
+        with self._file.writing() as connection:
+            return fill(connection, ledger)
+
+    def progress(self) -> Progress:
+        """How far it has come."""
+        with self._file.reading() as connection:
+            entry, _, damaged = connection.execute("SELECT * FROM cursor").fetchone()
+        return Progress(entry, damaged)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    # -- lists -----------------------------------------------------------------------------------
+
+    def page(self, listing: Listing, size: int = 40) -> ListPage:
+        """A part of a list; the next one begins exactly behind it, whatever is added meanwhile.
+
+        Raises:
+            ConfigError: If the text is too short to be searched for, or there is no such place to
+                go on.
+        """
+        with self._file.reading() as connection:
+            campaign = _campaign(connection, listing.campaign)
+            where, values, index = _filters(connection, campaign, listing)
+            column, direction, _ = _COLUMNS[listing.order]
+            if listing.after:
+                beyond = "<" if direction == "DESC" else ">"
+                where.append(f"(c.{column}, c.id) {beyond} (?, ?)")
+                values += _place(listing.after)
+            found = connection.execute(
+                f"SELECT {_LISTED}, c.{column} FROM candidate c INDEXED BY {index} "
+                "CROSS JOIN content t ON t.id = c.content LEFT JOIN run r ON r.id = c.run "
+                f"WHERE {' AND '.join(where)} ORDER BY c.{column} {direction}, c.id {direction} "
+                "LIMIT ?",
+                (*values, size + 1),
+            ).fetchall()
+            sign = self._sign(connection, campaign)
+            count = None if listing.text else _count(connection, campaign, listing)
+        rows = tuple(_listed(row, sign) for row in found[:size])
+        more = f"{found[size - 1][-1]!r},{found[size - 1][0]}" if len(found) > size else ""
+        return ListPage(rows, count, more)
+
+    def candidate(self, campaign: str, key: bytes, task: bytes = b"") -> Listed | None:
+        """One candidate of a campaign; None if it has none such."""
+        with self._file.reading() as connection:
+            number = _campaign(connection, campaign)
+            row = connection.execute(
+                f"SELECT {_LISTED} FROM content t JOIN candidate c ON c.content = t.id "
+                "LEFT JOIN run r ON r.id = c.run "
+                "WHERE t.key = ? AND c.campaign = ? AND c.task = ?", (key, number, task),
+            ).fetchone()  # fmt: skip
+            return None if row is None else _listed(row, self._sign(connection, number))
+
+    def entries_of(self, candidate: Listed) -> list[int]:
+        """Entries that tell of a candidate, in order: its first ones, and its last."""
+        with self._file.reading() as connection:
+            found: set[int] = set()
+            for ending in ("ASC", "DESC"):
+                for told_in in _TOLD_IN:
+                    statement = f"{told_in} ORDER BY entry {ending} LIMIT ?"
+                    found.update(_first(connection, statement, candidate.number, _MOST_ENTRIES))
+        return sorted(found)
+
+    def written_in(self, keys: Sequence[str]) -> dict[str, int]:
+        """The entry that holds the text of each candidate, by its key."""
+        with self._file.reading() as connection:
+            found = {
+                key: connection.execute(
+                    "SELECT entry FROM content WHERE key = ?", (bytes.fromhex(key),)
+                ).fetchone()
+                for key in dict.fromkeys(keys)
+            }
+        return {key: row[0] for key, row in found.items() if row is not None and row[0]}
+
+    def party(self, campaign: str, run: str, step: int, position: int) -> Party | None:
+        """The group of a sample; None if there is no such sample.
+
+        Samples without a group are compared with all of their step.
+        """
+        with self._file.reading() as connection:
+            number = _campaign(connection, campaign)
+            own = connection.execute(
+                "SELECT s.run, s.party FROM sample s JOIN run r ON r.id = s.run "
+                "WHERE r.campaign = ? AND r.name = ? AND s.step = ? AND s.position = ?",
+                (number, run, step, position),
+            ).fetchone()
+            if own is None:
+                return None
+            rows = connection.execute(
+                f"SELECT {_LISTED}, s.position, s.reward, s.truth, s.rejected FROM sample s "
+                "JOIN candidate c ON c.id = s.candidate JOIN content t ON t.id = c.content "
+                "LEFT JOIN run r ON r.id = c.run WHERE s.run = ? AND s.step = ? AND s.party = ? "
+                "ORDER BY s.reward IS NULL, s.reward DESC, s.position LIMIT 256",
+                (own[0], step, own[1]),
+            ).fetchall()
+            sign = self._sign(connection, number)
+            prompt = connection.execute(
+                "SELECT entry FROM prompt WHERE run = ? AND party = ?", own
+            ).fetchone()
+        members = tuple(
+            Member(position, reward, truth, bool(is_rejected), _listed(listed, sign))
+            for *listed, position, reward, truth, is_rejected in rows
+        )
+        return Party(run, step, own[1], members, prompt[0] if prompt else None)
+
+    # -- totals ----------------------------------------------------------------------------------
+
+    def totals(self, campaign: str) -> Totals:
+        """What a campaign adds up to, as far as the index has come."""
+        with self._file.reading() as connection:
+            row = connection.execute(
+                "SELECT id, updated_at, told FROM campaign WHERE name = ?", (campaign,)
+            ).fetchone()
+            if row is None:
+                return Totals()
+            amounts = connection.execute(
+                "SELECT name, place, state, amount FROM total WHERE campaign = ?", (row[0],)
+            ).fetchall()
+        told = orjson.loads(row[2])
+        return Totals(
+            row[1], {(name, place, state): amount for name, place, state, amount in amounts},
+            {int(tier): unit for tier, unit in told.get("units", {}).items()},
+            {int(tier): name for tier, name in told.get("primaries", {}).items()},
+        )  # fmt: skip
+
+    def alarms(self, campaign: str) -> list[tuple[int, Alarm]]:
+        """What audits have found, the newest first, each with its entry."""
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                "SELECT entry, facts FROM alarm WHERE campaign = ? ORDER BY entry DESC",
+                (_campaign(connection, campaign),),
+            ).fetchall()
+        return [(entry, Alarm.from_json(orjson.loads(facts))) for entry, facts in rows]
+
+    def reasons(self, campaign: str) -> list[Reason]:
+        """Why candidates were rejected or have no answer, the most frequent first."""
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                "SELECT standing, boundary, verifier, tier, text, count, seconds, last, examples "
+                "FROM reason WHERE campaign = ? ORDER BY count DESC, text",
+                (number := _campaign(connection, campaign),),
+            ).fetchall()
+            return [
+                Reason(
+                    Standing(standing).label, boundary, verifier, Tier(tier).label, text, count,
+                    seconds, last, _examples(connection, number, orjson.loads(examples)),
+                )
+                for standing, boundary, verifier, tier, text, count, seconds, last, examples
+                in rows
+            ]  # fmt: skip
+
+    def unrewarded(self, campaign: str) -> tuple[int, int]:
+        """Samples that have no reward and wait for none; and all that have ended."""
+        with self._file.reading() as connection:
+            samples, rewarded, waiting = connection.execute(
+                "SELECT total(s.samples), total(s.rewarded), total(s.waiting) FROM run r "
+                "JOIN step s ON s.run = r.id WHERE r.campaign = ?",
+                (_campaign(connection, campaign),),
+            ).fetchone()
+        ended = int(samples - waiting)
+        return ended - int(rewarded), ended
+
+    def runs(self, campaign: str) -> list[str]:
+        """The runs that have samples, the newest first."""
+        with self._file.reading() as connection:
+            return _first(
+                connection,
+                "SELECT name FROM run WHERE campaign = ? AND id IN (SELECT run FROM step) "
+                "ORDER BY id DESC LIMIT 200",
+                _campaign(connection, campaign),
+            )
+
+    def curve(self, campaign: str, run: str) -> list[StepPoint]:
+        """What the learner was told, step by step, and what audits say of the same samples.
+
+        A sample that the top tier has judged speaks for one over the chance with which it was
+        asked; rejected samples speak for themselves. Where nothing of a step was judged, nothing
+        is said of it.
+        """
+        with self._file.reading() as connection:
+            values = (_campaign(connection, campaign), run)
+            first, last = connection.execute(
+                f"SELECT min(s.step), max(s.step) {_STEPS}",
+                values,
+            ).fetchone()
+            if first is None:
+                return []
+            width = -(-(last - first + 1) // _POINTS)
+            rows = connection.execute(
+                "SELECT min(s.step), total(s.samples), total(s.rewarded), total(s.told), "
+                "total(s.rejected), total(s.rejected_told), total(s.audited), total(s.weight), "
+                f"total(s.truth) {_STEPS} GROUP BY (s.step - ?) / ? ORDER BY 1",
+                (*values, first, width),
+            ).fetchall()
+        return [_point(row) for row in rows]
+
+    def _sign(self, connection: sqlite3.Connection, campaign: int) -> float:
+        """1 if more of the target is better, -1 if less is."""
+        (told,) = connection.execute(
+            "SELECT told FROM campaign WHERE id = ?", (campaign,)
+        ).fetchone() or ("{}",)
+        return float(orjson.loads(told).get("sign", 1.0))
+
+
+_STEPS = (
+    "FROM run r JOIN step s ON s.run = r.id WHERE r.campaign = ? AND r.name = ? "
+    f"AND s.step BETWEEN 0 AND {_MOST_STEP}"
+)
+_TOLD_IN = (
+    "SELECT entry FROM mention WHERE candidate = ?",
+    "SELECT entry FROM judged WHERE content = (SELECT content FROM candidate WHERE id = ?)",
+)
+_LISTED = (
+    "c.id, t.key, c.task, t.kind, t.label, c.samples, c.reward, c.uncertainty, c.mean, "
+    "c.deviation, c.known, c.spread, c.known_tier, c.truth, c.standing, c.reached, c.told, "
+    "coalesce(r.name, ''), c.first_step, c.step, c.position"
+)
+
+
+def _campaign(connection: sqlite3.Connection, name: str) -> int:
+    """The number of a campaign; that of none where nothing of it is in the index yet."""
+    row = connection.execute("SELECT id FROM campaign WHERE name = ?", (name,)).fetchone()
+    return -1 if row is None else int(row[0])
+
+
+def _first(connection: sqlite3.Connection, statement: str, *values: Any) -> list[Any]:
+    """The first column of what is asked for."""
+    return [row[0] for row in connection.execute(statement, values)]
+
+
+def _filters(
+    connection: sqlite3.Connection, campaign: int, listing: Listing
+) -> tuple[list[str], list[Any], str]:
+    """Conditions, their values, and the index by which few rows are looked at in vain.
+
+    Where few candidates fit they are collected and sorted; where many fit, the sorted index is
+    walked, and they come soon.
+    """
+    column, _, index = _COLUMNS[listing.order]
+    where, values = ["c.campaign = ?", "c.samples > 0"], list[Any]([campaign])
+    if column != "id":
+        where.append(f"c.{column} IS NOT NULL")
+    if listing.standing is not None or listing.reached is not None:
+        states = [*Standing] if listing.standing is None else [listing.standing]
+        where.append(f"c.standing IN ({', '.join(str(int(state)) for state in states)})")
+        if listing.reached is not None:
+            where.append("c.reached = ?")
+            values.append(int(listing.reached))
+        if _count(connection, campaign, listing) <= _FEW:
+            index = "candidate_standing"
+    if listing.text:
+        text = printable(listing.text, _MOST_LETTERS)
+        found = _search(connection, text)
+        if len(found) <= _FOUND:
+            where.append("c.content IN (SELECT value FROM json_each(?))")
+            values.append(orjson.dumps(found).decode())
+            index = "candidate_once"
+        else:
+            where.append("t.label LIKE ? ESCAPE '\\'")
+            values.append(_like(text))
+    return where, values, index
+
+
+def _count(connection: sqlite3.Connection, campaign: int, listing: Listing) -> int:
+    """How many candidates fit outcome and tier."""
+    state = None if listing.reached is None else int(listing.reached)
+    place = None if listing.standing is None else int(listing.standing)
+    (count,) = connection.execute(
+        "SELECT total(amount) FROM total WHERE campaign = ?1 AND name = 'standing' "
+        "AND (?2 IS NULL OR place = ?2) AND (?3 IS NULL OR state = ?3)",
+        (campaign, place, state),
+    ).fetchone()
+    return int(count)
+
+
+def _search(connection: sqlite3.Connection, text: str) -> list[int]:
+    """Numbers of the contents that hold a text or whose key begins so; only the first of many."""
+    if len(text) < FEWEST_LETTERS:
+        raise ConfigError(
+            f"a search takes at least {FEWEST_LETTERS} characters; {text!r} has less"
+        )
+    triples = dict.fromkeys(text[at : at + 3].replace('"', '""') for at in range(len(text) - 2))
+    found = _first(
+        connection,
+        "SELECT t.id FROM word w JOIN content t ON t.id = w.rowid WHERE word MATCH ? "
+        "AND t.label LIKE ? ESCAPE '\\' LIMIT ?",
+        " AND ".join(f'"{triple}"' for triple in triples), _like(text), _FOUND + 1,
+    )  # fmt: skip
+    digits = text.lower()
+    if len(digits) >= _FEWEST_DIGITS and not set(digits) - set("0123456789abcdef"):
+        least, most = digits.ljust(64, "0")[:64], digits.ljust(64, "f")[:64]
+        found += _first(
+            connection, "SELECT id FROM content WHERE key BETWEEN ? AND ? LIMIT ?",
+            bytes.fromhex(least), bytes.fromhex(most), _FOUND,
+        )  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
+def _like(text: str) -> str:
+    for letter in ("\\", "%", "_"):
+        text = text.replace(letter, f"\\{letter}")
+    return f"%{text[:LABEL]}%"
+
+
+def _place(after: str) -> tuple[float, int]:
+    """Where a page ended."""
+    value, _, number = after.partition(",")
+    try:
+        return float(value), int(number)
+    except ValueError:
+        raise ConfigError(
+            f"{after!r:.60} is no place in a list; begin with its first page"
+        ) from None
+
+
+def _listed(row: Sequence[Any], sign: float) -> Listed:
+    (
+        number, key, task, kind, label, samples, reward, uncertainty, mean, deviation, known,
+        spread, known_tier, truth, standing, reached, told, run, first_step, step, position,
+    ) = row[:21]  # fmt: skip
+    said = orjson.loads(told)
+    return Listed(
+        number, key.hex(), task.hex(), kind, label, samples, reward, uncertainty, mean, deviation,
+        None if known is None else sign * known, spread,
+        None if known_tier is None else Tier(known_tier).label,
+        None if truth is None else sign * truth, Standing(standing).label,
+        None if reached < 0 else Tier(reached).label,
+        {
+            Tier(tier).label: {"value": value, "uncertainty": deviation}
+            for tier, value, deviation in sorted(said.get("scores", ()), key=lambda s: s[0])
+        },
+        {Tier(tier).label: Stand(stand).name.lower() for tier, stand in said.get("stands", ())},
+        run, first_step, step, position,
+    )  # fmt: skip
+
+
+def _examples(
+    connection: sqlite3.Connection, campaign: int, contents: Sequence[int]
+) -> tuple[tuple[str, str, str], ...]:
+    rows = [
+        connection.execute(
+            "SELECT t.key, c.task, t.label FROM content t JOIN candidate c ON c.content = t.id "
+            "AND c.campaign = ? WHERE t.id = ? LIMIT 1", (campaign, number),
+        ).fetchone()
+        for number in contents
+    ]  # fmt: skip
+    return tuple((row[0].hex(), row[1].hex(), row[2]) for row in rows if row is not None)
+
+
+def _point(sums: Sequence[float]) -> StepPoint:
+    step, samples, rewarded, told, rejected, rejected_told, audited, weight, truth = sums
+    mean = told / rewarded if rewarded and rejected == rewarded else None
+    if weight > 0.0 and rewarded > 0.0:
+        mean = (rejected_told + (rewarded - rejected) * truth / weight) / rewarded
+    return StepPoint(
+        int(step), int(samples), told / rewarded if rewarded else None, mean, int(audited)
+    )

@@ -1,0 +1,533 @@
+"""Filling: the next entries of a ledger on their way into an index.
+
+A batch of entries goes in with one transaction, together with the cursor behind it, so several
+viewers may fill one index and nothing is counted twice. What a candidate comes to is left to the
+tally that summaries are made with: it gets the candidates of the batch as they stood, and what it
+makes of them is written back.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from math import isfinite
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from verifier_ladder.errors import LedgerError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.records import (
+    Block,
+    CampaignRow,
+    CandidateRow,
+    Entry,
+    SampleColumns,
+    VerdictRow,
+)
+from verifier_ladder.ledger.samples import distinct
+from verifier_ladder.resource import Resource
+from verifier_ladder.reward import CANONICAL
+from verifier_ladder.summary.reasons import MOST_REASONS, OTHER, pattern
+from verifier_ladder.summary.subject import Stand, Subject
+from verifier_ladder.summary.tally import Tally
+from verifier_ladder.summary.times import charges
+from verifier_ladder.text import mended, printable
+from verifier_ladder.transcript import KIND as TRANSCRIPT
+from verifier_ladder.verdict import Outcome
+
+LABEL: Final = 200
+"""Characters of a candidate that lists show and a search looks at."""
+_MOST_ENTRIES = 256
+_MOST_RECORDS = 8192
+"""Entries and records of one batch, so that others need not wait long for their turn."""
+_EXAMPLES = 3
+
+
+class Standing(IntEnum):
+    """Where a candidate stands: each is in one of these."""
+
+    UNJUDGED = 0
+    """No verifier has said anything of it."""
+    REJECTED = 1
+    FAILED = 2
+    """The highest tier that was asked could not answer, through no fault of the candidate."""
+    ABSTAINED = 3
+    ACCEPTED = 4
+    WAITING = 5
+    """A higher tier is at work on it."""
+
+    @property
+    def label(self) -> str:
+        """The word for it in pages and addresses."""
+        return self.name.lower()
+
+
+class _Told(NamedTuple):
+    """One sample, as far as curves need it."""
+
+    reward: float | None
+    waits: int
+    """1 if it has no reward yet, and may still get one."""
+    rejected: int
+    truth: float | None
+    """What the top tier says of it, on the learner's scale."""
+    weight: float
+    """For how many samples that speaks: one over the chance with which it was asked."""
+
+    def sums(self) -> tuple[float, ...]:
+        """What it adds to its step, in the order of the table `step`."""
+        has, is_audited = self.reward is not None, self.truth is not None
+        reward, truth = self.reward or 0.0, self.truth or 0.0
+        is_reject = has and self.rejected
+        return (
+            1.0, float(has), reward, float(self.waits), float(is_reject),
+            reward if is_reject else 0.0, float(is_audited), self.weight * is_audited,
+            self.weight * truth,
+        )  # fmt: skip
+
+
+def fill(connection: sqlite3.Connection, ledger: Ledger) -> int:
+    """Take the next entries into an index; how many there were, 0 when all are in.
+
+    Args:
+        connection: Of the index, inside a transaction that writes.
+        ledger: The ledger that it fits.
+    """
+    after, _, damaged = connection.execute("SELECT * FROM cursor").fetchone()
+    entries, blocks, records = list[Entry](), list[Block | None](), 0
+    for entry in ledger.entries(after=after, limit=_MOST_ENTRIES):
+        block = _read(ledger, entry)
+        entries.append(entry)
+        blocks.append(block)
+        if block is not None:
+            records += len(block.verdicts) + len(block.rewards)
+        if records >= _MOST_RECORDS:
+            break
+    if entries:
+        pairs = zip(entries, blocks, strict=True)
+        _Batch(connection, ledger, [(e, b) for e, b in pairs if b is not None]).take()
+        connection.execute(
+            "UPDATE cursor SET entry = ?, leaf = ?, damaged = ?",
+            (entries[-1].id, entries[-1].leaf, damaged + blocks.count(None)),
+        )
+    return len(entries)
+
+
+def _read(ledger: Ledger, entry: Entry) -> Block | None:
+    """An entry's records; None for one that is damaged, which `ledger verify` tells of."""
+    try:
+        return ledger.read(entry)
+    except LedgerError:
+        return None
+
+
+_Taken = tuple[Entry, Block]
+
+
+class _At(NamedTuple):
+    """Where a candidate stands."""
+
+    standing: Standing
+    stands: list[tuple[int, Stand]]
+    """What each tier says, the lowest first."""
+
+
+class _Batch:
+    """Entries that are taken together."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, ledger: Ledger, taken: Sequence[_Taken]
+    ) -> None:
+        self.connection, self.ledger, self.taken = connection, ledger, taken
+        self.contents: dict[bytes, int] = {}
+        """Number of each content key that is mentioned."""
+
+    def take(self) -> None:
+        self._note_contents()
+        campaigns: dict[str, list[_Taken]] = {}
+        for entry, block in self.taken:
+            campaigns.setdefault(entry.campaign, []).append((entry, block))
+        for name, taken in campaigns.items():
+            for row in self.ledger.campaigns(name):
+                _OfCampaign(self, row).take(taken)
+
+    def _note_contents(self) -> None:
+        rows: dict[bytes, tuple[CandidateRow, int] | None] = {}
+        for entry, block in self.taken:
+            rows.update({key: None for key in distinct(block) if key not in rows})
+            for row in block.candidates:
+                rows[row.content_key] = rows[row.content_key] or (row, entry.id)
+        for key, first in rows.items():
+            self.contents[key] = self._content(key, first)
+        self.connection.executemany(
+            "INSERT INTO judged VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [(self.contents[key], e.id) for e, block in self.taken for key in _judged(block)],
+        )
+
+    def _content(self, key: bytes, first: tuple[CandidateRow, int] | None) -> int:
+        run = self.connection.execute
+        found = run("SELECT id, entry FROM content WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            made = run("INSERT INTO content (key, kind, label) VALUES (?, '', '')", (key,))
+            found = (int(made.lastrowid or 0), None)
+        number, entry = found
+        if first is not None and entry is None:
+            row, entry = first
+            label = printable(row.content if row.canonical is None else row.canonical, LABEL)
+            run(
+                "UPDATE content SET kind = ?, label = ?, entry = ? WHERE id = ?",
+                (printable(row.kind, 60), label, entry, number),
+            )
+            run("INSERT INTO word (rowid, label) VALUES (?, ?)", (number, label))
+        return int(number)
+
+    def judged_in(self, contents: Iterable[bytes]) -> Iterator[Block]:
+        """The entries that hold verdicts on candidates, the oldest first."""
+        found: set[int] = set()
+        for key in contents:
+            rows = self.connection.execute(
+                "SELECT entry FROM judged WHERE content = ?", (self.contents[key],)
+            )
+            found.update(entry for (entry,) in rows)
+        own = {entry.id: block for entry, block in self.taken}
+        for number in sorted(found):
+            if number in own:
+                yield own[number]
+            elif (entry := self.ledger.entry(number)) and (block := _read(self.ledger, entry)):
+                yield block
+
+
+def _judged(block: Block) -> dict[bytes, None]:
+    keys = dict.fromkeys(row.content_key for row in block.verdicts)
+    keys.update({row.content_key: None for row in block.candidates if row.verdict is not None})
+    return keys
+
+
+class _OfCampaign:
+    """The entries of one campaign in a batch."""
+
+    def __init__(self, batch: _Batch, row: CampaignRow) -> None:
+        self.batch, self.run = batch, batch.connection.execute
+        self.tally = Tally(row.ladder)
+        self.totals: Counter[tuple[str, int, int]] = Counter()
+        """What changes of each total."""
+        self.steps: dict[tuple[int, int], list[float]] = {}
+        """What changes of the sums of each step."""
+        self.rows: dict[bytes, int] = {}
+        """Number of each candidate, by what the tally calls it."""
+        self.last: dict[bytes, tuple[int, int, int]] = {}
+        """Run, step and position of the last sample of each candidate in this batch."""
+        self.run("INSERT INTO campaign (name) VALUES (?) ON CONFLICT DO NOTHING", (row.name,))
+        self.id, told = self.run(
+            "SELECT id, told FROM campaign WHERE name = ?", (row.name,)
+        ).fetchone()
+        known = orjson.loads(told)
+        for name, tier in known.get("places", ()):
+            self.tally.place(name, tier)
+        self.places = self._places()
+        self.tally.units = {int(t): unit for t, unit in known.get("units", {}).items()}
+        self.tally.primaries = {int(t): name for t, name in known.get("primaries", {}).items()}
+
+    def take(self, taken: Sequence[_Taken]) -> None:
+        for _, block in taken:
+            self._recall(block)
+        for subject in self.tally.subjects.values():
+            if subject.samples:
+                self.totals.subtract(self._parts(subject, self._at(subject)))
+        for entry, block in taken:
+            self.tally.add(entry, block)
+            self._note(entry, block)
+        self._borrow()
+        self.places = self._places()
+        for entry, block in taken:
+            if block.samples is not None and block.rewards:
+                self._samples(entry, block, block.samples)
+        for key, subject in self.tally.subjects.items():
+            at = self._at(subject)
+            self.totals.update(self._parts(subject, at))
+            self._write(key, subject, at)
+        self._count()
+        self._close(taken[-1][0])
+
+    # -- candidates ------------------------------------------------------------------------------
+
+    def _recall(self, block: Block) -> None:
+        """Give the tally all candidates of a block as they stood."""
+        samples = block.samples
+        if samples is not None:
+            tasks = samples.tasks or [b""] * len(samples.contents)
+            for content, task in zip(samples.contents, tasks, strict=True):
+                if content + task not in self.rows:
+                    self._recall_one(content, task)
+        for content in _judged(block):
+            if content not in self.rows:
+                # Of several tasks two are enough to know that the verdict's is not certain.
+                rows = self.run(
+                    "SELECT id, task, memory FROM candidate WHERE campaign = ? AND content = ? "
+                    "LIMIT 2", (self.id, self.batch.contents[content]),
+                ).fetchall()  # fmt: skip
+                for number, task, memory in rows:
+                    if content + task not in self.rows:
+                        self.rows[content + task] = number
+                        self.tally.recall(content, task, orjson.loads(memory))
+
+    def _recall_one(self, content: bytes, task: bytes) -> None:
+        values = (self.id, self.batch.contents[content], task)
+        found = self.run(
+            "SELECT id, memory FROM candidate WHERE campaign = ? AND content = ? AND task = ?",
+            values,
+        ).fetchone()
+        if found is None:
+            made = self.run(
+                "INSERT INTO candidate (campaign, content, task) VALUES (?, ?, ?)", values
+            )
+            found = (made.lastrowid, "[]")
+        self.rows[content + task] = found[0]
+        self.tally.recall(content, task, orjson.loads(found[1]))
+
+    def _borrow(self) -> None:
+        """Look up verdicts that rewards rest on and other entries have recorded."""
+        tally = self.tally
+        wanted = [*tally.unknown_checks.values(), *tally.unknown_contents.values()]
+        contents = {subject.content for owners in wanted for subject in owners}
+        for block in self.batch.judged_in(contents):
+            if not (tally.unknown_checks or tally.unknown_contents):
+                return
+            tally.borrow(block)
+
+    def _parts(self, subject: Subject, at: _At) -> dict[tuple[str, int, int], int]:
+        """What a candidate adds to the totals."""
+        if not subject.samples:
+            return {}
+        found = {("candidates", 0, 0): 1, ("standing", int(at.standing), subject.reached): 1}
+        for tier, stand in at.stands:
+            found["stand", tier, int(stand)] = 1
+            if stand is not Stand.FAILED:
+                found["answers", tier, 0] = subject.samples
+                found["own", tier, 0] = subject.own >> tier & 1
+        return found
+
+    def _places(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Each tier with the places of its verifiers."""
+        return [(int(tier), self.tally.verifiers(tier)) for tier in self.tally.tiers]
+
+    def _at(self, subject: Subject) -> _At:
+        """Where a candidate stands, with each tier and on the whole."""
+        found = ((tier, subject.stand(places)) for tier, places in self.places)
+        stands = [(tier, stand) for tier, stand in found if stand is not None]
+        # Only where somebody has rejected it, one has to look whether somebody overrules that.
+        rejects = any(stand is Stand.REJECTED for _, stand in stands)
+        if rejects and self.tally.is_rejected(subject):
+            return _At(Standing.REJECTED, stands)
+        if subject.pending:
+            return _At(Standing.WAITING, stands)
+        return _At(_STANDINGS[stands[-1][1]] if stands else Standing.UNJUDGED, stands)
+
+    def _write(self, key: bytes, subject: Subject, at: _At) -> None:
+        tally, (standing, stands) = self.tally, at
+        sign, is_out = tally.sign, standing is Standing.REJECTED
+        known, spread = (None, None) if is_out else subject.best_known(tally.top) or (None, None)
+        truth, _ = (None if is_out else subject.score(tally.top)) or (None, None)
+        told = {"scores": subject.scores, "stands": [[tier, int(stand)] for tier, stand in stands]}
+        self.run(
+            "UPDATE candidate SET samples = ?, reward = ?, uncertainty = ?, mean = ?, "
+            "deviation = ?, known = ?, spread = ?, known_tier = ?, truth = ?, gap = ?, "
+            "standing = ?, reached = ?, told = ?, memory = ?, run = coalesce(?, run), "
+            "first_step = coalesce(first_step, ?), step = coalesce(?, step), "
+            "position = coalesce(?, position) WHERE id = ?",
+            (
+                subject.samples, subject.reward, subject.uncertainty, subject.mean,
+                subject.deviation, None if known is None else sign * known, spread,
+                subject.deepest, None if truth is None else sign * truth,
+                None if truth is None or subject.mean is None else sign * (subject.mean - truth),
+                int(standing), subject.reached, _json(told), _json(tally.memory(subject)),
+                *self._place(key), self.rows[key],
+            ),
+        )  # fmt: skip
+
+    def _place(self, key: bytes) -> tuple[int | None, ...]:
+        """Run, first step, step and position of a candidate's last sample."""
+        if key not in self.last:
+            return (None,) * 4
+        run, step, position = self.last[key]
+        return run, step, step, position
+
+    # -- samples ---------------------------------------------------------------------------------
+
+    def _samples(self, entry: Entry, block: Block, samples: SampleColumns) -> None:
+        run, chances = self._run(samples.run), _chances(block)
+        tasks = samples.tasks or [b""] * len(samples.contents)
+        positions = listed(samples.positions)
+        sums = self.steps.setdefault((run, samples.step), [0.0] * 9)
+        for at, reward in enumerate(block.rewards):
+            key, position = samples.contents[at] + tasks[at], positions[at]
+            old = self.run(
+                "SELECT reward, waits, rejected, truth, weight, party FROM sample "
+                "WHERE run = ? AND step = ? AND position = ?", (run, samples.step, position),
+            ).fetchone()  # fmt: skip
+            weight = chances.get(at, old[4] if old else 1.0)
+            party = old[5] if old else ""
+            if samples.groups is not None:
+                party = _text(samples.groups[at])
+            is_reject = reward.is_rejected
+            is_judged = not is_reject and reward.tier == self.tally.top
+            score = self.tally.subjects[key].score(self.tally.top) if is_judged else None
+            truth = None if score is None else self.tally.worth(score[0])
+            told = _Told(
+                reward.value, int(reward.value is None and reward.pending), int(is_reject), truth,
+                weight,
+            )  # fmt: skip
+            self.run(
+                "INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (run, samples.step, position, self.rows[key], party, *told),
+            )
+            before = _Told(*old[:5]).sums() if old else (0.0,) * len(sums)
+            for place, (new, was) in enumerate(zip(told.sums(), before, strict=True)):
+                sums[place] += new - was
+            if block.kind == "score":
+                self.last[key] = (run, samples.step, position)
+            self.run(
+                "INSERT INTO mention VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (self.rows[key], entry.id),
+            )
+
+    def _run(self, name: str) -> int:
+        values = (self.id, _text(name))
+        self.run("INSERT INTO run (campaign, name) VALUES (?, ?) ON CONFLICT DO NOTHING", values)
+        found = self.run("SELECT id FROM run WHERE campaign = ? AND name = ?", values).fetchone()
+        return int(found[0])
+
+    # -- the rest --------------------------------------------------------------------------------
+
+    def _note(self, entry: Entry, block: Block) -> None:
+        """Take what an entry tells beside candidates and samples."""
+        if block.kind == "import":
+            return
+        if block.kind == "alarm":
+            self.run(
+                "INSERT OR REPLACE INTO alarm VALUES (?, ?, ?)",
+                (self.id, entry.id, _json(block.facts)),
+            )
+        if block.kind == TRANSCRIPT:
+            run = self._run(block.facts["run"])
+            for party, known in block.facts["groups"].items():
+                if "prompt" in known:
+                    self.run(
+                        "INSERT OR REPLACE INTO prompt VALUES (?, ?, ?)",
+                        (run, _text(party), entry.id),
+                    )
+        lowest = self.tally.tier_of[CANONICAL]
+        for each in block.candidates:
+            if each.verdict is not None:
+                row = VerdictRow(b"", each.content_key, CANONICAL, "", lowest, each.verdict)
+                self._reason(row, None, entry.id)
+        for row, seconds in zip(block.verdicts, charges(block), strict=True):
+            if not row.verdict.evidence.get("waiting"):
+                self._reason(row, seconds, entry.id)
+
+    def _reason(self, row: VerdictRow, seconds: float | None, entry: int) -> None:
+        """Count why a candidate was rejected, or has no answer."""
+        verdict = row.verdict
+        if verdict.outcome is Outcome.ACCEPT:
+            return
+        standing = Standing.FAILED if verdict.failed_at is not None else (
+            Standing.REJECTED if verdict.outcome is Outcome.REJECT else Standing.ABSTAINED
+        )  # fmt: skip
+        place = (
+            self.id, int(standing), _text(verdict.failed_at or ""), _text(row.verifier), row.tier,
+            _text(pattern(verdict.reason)),
+        )  # fmt: skip
+        where = "WHERE (campaign, standing, boundary, verifier, tier, text) = (?, ?, ?, ?, ?, ?)"
+        found = self.run(f"SELECT examples FROM reason {where}", place).fetchone()
+        if found is None:
+            place = (*place[:-1], self._known_text(place[-1]))
+            found = self.run(f"SELECT examples FROM reason {where}", place).fetchone() or ("[]",)
+        examples, number = orjson.loads(found[0]), self.batch.contents[row.content_key]
+        if number not in examples and len(examples) < _EXAMPLES:
+            examples.append(number)
+        self.run(
+            "INSERT INTO reason VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "count = count + 1, seconds = seconds + excluded.seconds, "
+            "examples = excluded.examples, last = excluded.last",
+            (*place, seconds or 0.0, _json(examples), entry),
+        )
+
+    def _known_text(self, text: Any) -> Any:
+        """A new reason; model-made text could make each one unique, so there are only so many."""
+        (count,) = self.run(
+            "SELECT count(*) FROM reason WHERE campaign = ?", (self.id,)
+        ).fetchone()
+        return OTHER if count >= MOST_REASONS else text
+
+    def _count(self) -> None:
+        """Write what changed of the totals, and of the sums of the steps."""
+        tally, totals = self.tally, self.totals
+        amounts: dict[tuple[str, int, int], float] = {
+            **totals, ("entries", 0, 0): tally.entries, ("samples", 0, 0): tally.samples,
+            ("revised", 0, 0): tally.revised,
+            **{("checks", tier, 0): count for tier, count in tally.checks.items()},
+        }  # fmt: skip
+        for tier, costs in tally.declined.items():
+            amounts["declined", tier, -1] = len(costs)
+            for resource in Resource:
+                amounts["declined", tier, resource] = sum(c.amounts[resource] for c in costs)
+        self.batch.connection.executemany(
+            "INSERT INTO total VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "amount = amount + excluded.amount",
+            [(self.id, *place, amount) for place, amount in amounts.items() if amount],
+        )
+        names = (
+            "samples", "rewarded", "told", "waiting", "rejected", "rejected_told", "audited",
+            "weight", "truth",
+        )  # fmt: skip
+        changes = ", ".join(f"{name} = {name} + excluded.{name}" for name in names)
+        self.batch.connection.executemany(
+            f"INSERT INTO step VALUES ({', '.join('?' * (2 + len(names)))}) "
+            f"ON CONFLICT DO UPDATE SET {changes}",
+            [(*place, *sums) for place, sums in self.steps.items()],
+        )
+
+    def _close(self, last: Entry) -> None:
+        tally = self.tally
+        told = {
+            "places": [[name, tally.tier_of[name]] for name in tally.places],
+            "units": {str(tier): unit for tier, unit in tally.units.items()},
+            "primaries": {str(tier): name for tier, name in tally.primaries.items()},
+            "sign": tally.sign,
+        }
+        self.run(
+            "UPDATE campaign SET updated_at = ?, told = ? WHERE id = ?",
+            (last.recorded_at, _json(told), self.id),
+        )
+
+
+_STANDINGS = {
+    Stand.REJECTED: Standing.REJECTED, Stand.FAILED: Standing.FAILED,
+    Stand.ABSTAINED: Standing.ABSTAINED, Stand.ACCEPTED: Standing.ACCEPTED,
+}  # fmt: skip
+
+
+def _chances(block: Block) -> dict[int, float]:
+    """For how many samples each speaks of which a draw is told, by its place in the block."""
+    found = {}
+    for columns in block.decisions:
+        for place, draw in zip(columns.sample, columns.draws(), strict=True):
+            if isfinite(draw.propensity) and draw.propensity > 0.0:
+                found[place] = 1.0 / draw.propensity
+    return found
+
+
+def _text(text: str) -> str:
+    """Text that SQLite can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # Halves of characters, which UTF-8 can't hold.
+        return orjson.dumps(mended(value)).decode()

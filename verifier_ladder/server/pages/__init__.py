@@ -1,0 +1,1 @@
+"""Pages about a ledger: who won, is something wrong, what was spent, and why one climbed."""

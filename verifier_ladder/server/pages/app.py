@@ -1,0 +1,183 @@
+"""The application: pages about a ledger that is only read, and their JSON twins."""
+
+# Without postponed annotations: FastAPI reads them as they stand.
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from verifier_ladder import __version__
+from verifier_ladder.errors import LadderError
+from verifier_ladder.server.access import LOOPBACK, Door
+from verifier_ladder.server.admission import Admission
+from verifier_ladder.server.limits import Limits
+from verifier_ladder.server.pages import asking
+from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset, render
+from verifier_ladder.server.pages.viewer import Viewer
+from verifier_ladder.server.problems import problem, problem_of
+
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    b"content-security-policy": POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cross-origin-opener-policy": b"same-origin",
+}
+"""What every answer says to browsers."""
+_PRIVATE, _LASTING = "no-store", "private, max-age=86400, immutable"
+_SMALL = 1024
+PAGES: Final[dict[str, Callable[..., asking.Facts]]] = {
+    "ledger": asking.ledger, "campaign": asking.campaign, "candidates": asking.candidates,
+    "candidate": asking.candidate, "group": asking.group, "failures": asking.failures,
+}  # fmt: skip
+"""What each page asks; each has its template of the same name."""
+
+
+class Ending:
+    """Whether the server is to end, as `running.run` asks."""
+
+    is_leaving = False
+
+    def leave(self) -> None:
+        """End."""
+        self.is_leaving = True
+
+
+class ViewApp(FastAPI):
+    """An application whose requests are looked at before anything else."""
+
+    outermost: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or whatever else a server asks."""
+        scope["app"] = self
+        await self.outermost(scope, receive, send)
+
+    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by FastAPI's routes."""
+        await super().__call__(scope, receive, send)
+
+
+class _Headers:
+    """Says to browsers, with every answer, what pages may do: next to nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = list(message.get("headers", ()))
+                known = {name.lower() for name, _ in headers}
+                headers += [(n, value) for n, value in _HEADERS.items() if n not in known]
+                if b"cache-control" not in known:
+                    headers.append((b"cache-control", _PRIVATE.encode()))
+                message["headers"] = headers
+            await send(message)
+
+        await self._app(scope, receive, told)
+
+
+def create_viewer(where: str | Path, *, index: Path | None = None, draws: bool = True) -> ViewApp:
+    """An application that shows a ledger; any ASGI server runs it.
+
+    It only reads, keeps no state but lists that are made from the ledger, and sets no cookies.
+    `app.state.viewer` is the `Viewer`; its lifespan starts and ends it.
+
+    Args:
+        where: A path or a URL of a ledger.
+        index: File of the lists; one in the user's cache by default.
+        draws: Whether molecules are drawn.
+
+    Raises:
+        ConfigError: If there is no ledger there, or it can't be read.
+        LedgerError: If it can't be understood.
+    """
+    viewer = Viewer(where, index=index, draws=draws)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        viewer.start()
+        yield
+        viewer.close()
+
+    # Its pages of documentation would load scripts from elsewhere.
+    app = ViewApp(
+        title="verifier-ladder: pages", version=__version__, docs_url=None, redoc_url=None,
+        description="What is in a ledger, for people and as JSON.", lifespan=lifespan,
+    )  # fmt: skip
+    app.state.viewer, app.state.service = viewer, Ending()
+    for kind in (LadderError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _failed)
+    app.add_middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=5)
+    app.add_api_route("/", lambda: RedirectResponse("/ledger"), include_in_schema=False)
+    app.add_api_route(f"{ASSETS}/{{name}}", _asset, include_in_schema=False)
+    app.add_api_route("/newest.json", _twin(asking.newest), response_class=Response)
+    for name, ask in PAGES.items():
+        app.add_api_route(f"/{name}.json", _twin(ask), response_class=Response)
+        app.add_api_route(
+            f"/{name}", _page(name, ask), response_class=HTMLResponse, include_in_schema=False
+        )
+    door = Door(app.routed, limits=Limits(), admission=Admission(1), hosts=LOOPBACK, advises=False)
+    app.outermost = _Headers(door)
+    return app
+
+
+def _twin(ask: Callable[..., asking.Facts]) -> Callable[..., Response]:
+    """The route that answers with a page's facts as JSON."""
+
+    def twin(facts: Annotated[Any, Depends(ask)]) -> Response:
+        return Response(as_json(facts), media_type="application/json")
+
+    twin.__doc__ = ask.__doc__
+    twin.__name__ = ask.__name__
+    return twin
+
+
+def _page(name: str, ask: Callable[..., asking.Facts]) -> Callable[..., Response]:
+    """The route that answers with a page."""
+
+    def page(request: Request, facts: Annotated[Any, Depends(ask)]) -> Response:
+        return _html(request, name, facts)
+
+    return page
+
+
+def _html(request: Request, name: str, facts: asking.Facts, status: int = 200) -> Response:
+    viewer = asking.viewer_of(request)
+    query = request.url.query
+    twin = f"{request.url.path}.json{'?' if query else ''}{query}"
+    made = render(name, facts, state=viewer.state(), url=viewer.url, twin=twin, query=query)
+    return HTMLResponse(made.encode("utf-8", "replace"), status)
+
+
+def _asset(name: str) -> Response:
+    found = asset(name)
+    if found is None:
+        raise HTTPException(404)
+    data, kind = found
+    return Response(data, media_type=kind, headers={"Cache-Control": _LASTING})
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Say what failed: as a problem where JSON was asked for, else as a page."""
+    said = problem_of(error)
+    if request.url.path.rpartition(".")[2] == "json" or not isinstance(said.body, bytes):
+        return said
+    import orjson
+
+    try:
+        return _html(request, "problem", orjson.loads(said.body), said.status_code)
+    except LadderError:  # The ledger is away, and a page would ask it how far it has come.
+        return problem(said.status_code, str(error))

@@ -1,0 +1,236 @@
+"""The viewer: what pages about a ledger are made from, kept up to date behind them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Lock, Thread, get_native_id
+from time import monotonic, time
+from typing import NamedTuple
+
+from verifier_ladder.analysis.candidates import CandidateIndex
+from verifier_ladder.analysis.glance import Waiting, read_waiting
+from verifier_ladder.analysis.reader import LedgerReader
+from verifier_ladder.errors import LadderError, LedgerError
+from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Block
+from verifier_ladder.report.drawings import Drawings, Drawn
+
+_LOG = logging.getLogger("verifier_ladder")
+_EVERY = 1.0
+"""Seconds between two looks for new entries."""
+_AGAIN = 15.0
+"""Seconds until the next try after something has failed."""
+_PATIENCE = 0.05
+"""Seconds that a page waits for what is made beside it; the next one has it."""
+_SHARE = 20.0
+"""The work queue is counted for no more than one in so many seconds."""
+_FRESH = 2.0
+"""Seconds for which a count of the work queue is shown."""
+_NICENESS = 10
+_BLOCKS = 16
+
+
+class State(NamedTuple):
+    """How far the viewer has come, which each page shows."""
+
+    newest: int
+    """The newest entry of the ledger."""
+    entry: int
+    """The last that is in the lists."""
+    damaged: int
+    """Entries that can't be read."""
+    trouble: str
+    """Why the lists can't be brought up to date; empty if they can."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the lists lack entries."""
+        return self.entry < self.newest
+
+    @property
+    def share(self) -> float:
+        """How much of the ledger is in the lists."""
+        return min(1.0, self.entry / self.newest) if self.newest else 1.0
+
+
+class Viewer:
+    """Reads a ledger, fills its index in a thread of its own, and remembers what pages need.
+
+    **Threads.** Any number may ask.
+    """
+
+    def __init__(
+        self, where: str | Path, *, index: Path | None = None, draws: bool = True
+    ) -> None:
+        """Open a ledger to read it.
+
+        Args:
+            where: A path or a URL, as for `open_evidence`.
+            index: File of the index; that of the user's cache by default.
+            draws: Whether molecules are drawn.
+
+        Raises:
+            ConfigError: If there is no ledger there, or others could read the user's cache.
+            LedgerError: If it can't be understood.
+        """
+        self.reader = LedgerReader(where)
+        with self.reader.reading() as ledger:
+            self.url = ledger.url
+            self.index = CandidateIndex.of(ledger) if index is None else CandidateIndex(index)
+            self.index.check(ledger)
+        self._drawings = Drawings() if draws else None
+        self._blocks: dict[tuple[int, bytes], Block] = {}
+        self._lock = Lock()
+        self._queue = _Queue(self.reader)
+        self._ends = Event()
+        self._thread: Thread | None = None
+        self._trouble = ""
+        self._newest = 0
+
+    # -- behind the pages --------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Keep the lists up to date from now on."""
+        self._thread = Thread(target=self._run, name="vl-viewer", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, and let go of the ledger."""
+        self._ends.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._queue.close()
+        if self._drawings is not None:
+            self._drawings.close()
+        self.index.close()
+        self.reader.close()
+
+    def _run(self) -> None:
+        with suppress(OSError):  # The learner beside us needs the cores more than lists do.
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), _NICENESS)
+        pause = 0.0
+        while not self._ends.wait(pause):
+            try:
+                pause = 0.0 if self.catch_up_some() else _EVERY
+                self._trouble = ""
+            except LadderError as error:
+                self._trouble, pause = str(error), _AGAIN
+            except Exception as error:  # noqa: BLE001 - the pages go on, and say so
+                _LOG.exception("the lists of %s can't be brought up to date", self.url)
+                self._trouble, pause = f"{type(error).__name__}: {error}", _AGAIN
+
+    def catch_up_some(self) -> int:
+        """Take the next entries; how many there were."""
+        if self.reader.renew():
+            with self._lock:
+                self._blocks.clear()
+            with self.reader.reading() as ledger:
+                self.index.check(ledger)
+        with self.reader.reading() as ledger:
+            if ledger.newest() <= self.index.progress().entry:
+                return 0
+            return self.index.catch_up(ledger)
+
+    def catch_up(self) -> None:
+        """Take all entries that there are."""
+        while self.catch_up_some():
+            pass
+
+    # -- what pages ask ------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """How far it has come."""
+        trouble = self._trouble
+        try:
+            with self.reader.reading() as ledger:
+                self._newest = ledger.newest()
+        except LadderError as error:
+            trouble = str(error)
+        entry, damaged = self.index.progress()
+        return State(self._newest, entry, damaged, trouble)
+
+    def block(self, ledger: Ledger, number: int) -> Block | None:
+        """The records of an entry, if it can be read; the last few are kept for the next page."""
+        entry = ledger.entry(number)
+        if entry is None:
+            return None
+        mark = (entry.id, entry.leaf)
+        with self._lock:
+            found = self._blocks.get(mark)
+        if found is None:
+            try:
+                found = ledger.read(entry)
+            except LedgerError:  # It is damaged, as every page says.
+                return None
+            with self._lock:
+                while len(self._blocks) >= _BLOCKS:
+                    self._blocks.pop(next(iter(self._blocks)))
+                self._blocks[mark] = found
+        return found
+
+    def texts(self, ledger: Ledger, keys: Sequence[str]) -> dict[str, str]:
+        """Canonical forms of candidates, by their keys; those that are unknown are missing."""
+        entries: dict[int, set[bytes]] = {}
+        for key, number in self.index.written_in(keys).items():
+            entries.setdefault(number, set()).add(bytes.fromhex(key))
+        found: dict[str, str] = {}
+        for number, wanted in entries.items():
+            block = self.block(ledger, number)
+            for row in block.candidates if block is not None else ():
+                if row.content_key in wanted:
+                    form = row.content if row.canonical is None else row.canonical
+                    text = form if isinstance(form, str) else form.decode("utf-8", "replace")
+                    found.setdefault(row.content_key.hex(), text)
+        return found
+
+    def waiting(self, campaign: str) -> Waiting | None:
+        """The work queue of a campaign as it was counted last; None if it was not counted yet."""
+        return self._queue.of(campaign)
+
+    def drawings(self, smiles: Sequence[str]) -> Drawn:
+        """Drawings of molecules, as far as they are made."""
+        if self._drawings is None:
+            return Drawn({}, are_all=True)
+        return self._drawings.of(smiles, _PATIENCE)
+
+
+class _Queue:
+    """Counts of work queues, made beside the pages: they take time in proportion to the checks."""
+
+    def __init__(self, reader: LedgerReader, clock: Callable[[], float] = monotonic) -> None:
+        self._reader, self._clock = reader, clock
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="vl-queue")
+        self._asked: dict[str, Future[Waiting]] = {}
+        self._found: dict[str, Waiting] = {}
+        self._until: dict[str, float] = {}
+        self._lock = Lock()
+
+    def of(self, campaign: str) -> Waiting | None:
+        with self._lock:
+            asked = self._asked.get(campaign)
+            if asked is None and self._clock() >= self._until.get(campaign, 0.0):
+                asked = self._asked[campaign] = self._pool.submit(self._count, campaign)
+        if asked is not None:
+            with suppress(TimeoutError, LadderError):
+                return asked.result(_PATIENCE)
+        return self._found.get(campaign)
+
+    def _count(self, campaign: str) -> Waiting:
+        begun = self._clock()
+        try:
+            with self._reader.reading() as ledger:
+                self._found[campaign] = read_waiting(ledger, campaign, at=time())
+            return self._found[campaign]
+        finally:
+            took = self._clock() - begun
+            with self._lock:
+                self._until[campaign] = self._clock() + max(_FRESH, _SHARE * took)
+                self._asked.pop(campaign, None)
+
+    def close(self) -> None:
+        self._pool.shutdown()
