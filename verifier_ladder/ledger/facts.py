@@ -41,7 +41,7 @@ _FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     "transcript": {"run": "str", "groups": "Mapping[str, Any]", "samples": "list"},
     "surrogate": {
         "labels": "int", "trained": "int", "speaks": "Mapping[str, Any] | None",
-        "shadow": "Mapping[str, Any] | None",
+        "shadow": "Mapping[str, Any] | None", "reviews": "Mapping[str, Any]",
     },
 }  # fmt: skip
 """Facts that an entry of a kind always has, as annotations."""
@@ -49,6 +49,8 @@ _WINNER: Final = frozenset({"sample", "z", "estimate", "truth", "group"})
 _TABLES: Final = ("scores", "deviations", "features", "target")
 _NUMBERS: Final = frozenset({float, int, type(None)})
 """Types of a table's numbers; None is one that is not known."""
+_REVIEWED: Final = 2
+"""Numbers of a review after the first."""
 _UNDECIDED: Final = "undecided_after"
 
 
@@ -189,6 +191,12 @@ def _check_surrogate(facts: Mapping[str, Any]) -> None:
             checked_value("version", "labels", version["labels"], "int", 1)
             for name in ("name", "weights.npy", "trained.npy"):
                 bytes.fromhex(version[name])
+    for found in facts["reviews"].values():
+        pairs, *rest = found
+        checked_value("review", "pairs", pairs, "float", 0)
+        _check_numbers(rest)
+        if len(rest) != _REVIEWED:
+            raise ValueError(f"a review has {len(rest) + 1} numbers")
 
 
 def _match(form: re.Pattern[str], text: str) -> None:

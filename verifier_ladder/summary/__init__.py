@@ -14,6 +14,8 @@ from verifier_ladder.summary.records import (
     RunSummary,
     Score,
     Summary,
+    SurrogateSummary,
+    SurrogateVersion,
     Suspicion,
     TierSummary,
 )
@@ -21,6 +23,6 @@ from verifier_ladder.summary.terminal import print_summary
 
 __all__ = [
     "Agreement", "CandidateSummary", "CurvePoint", "Failure", "OpenCase", "Reason",
-    "RewardSummary", "RunSummary", "Score", "Summary", "Suspicion", "TierSummary",
-    "print_summary", "summarise", "walls",
+    "RewardSummary", "RunSummary", "Score", "Summary", "SurrogateSummary", "SurrogateVersion",
+    "Suspicion", "TierSummary", "print_summary", "summarise", "walls",
 ]  # fmt: skip

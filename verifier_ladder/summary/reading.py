@@ -174,7 +174,7 @@ class _Writer:
             alarms=self._alarms(),
             curve=tally.curve.points(self._spent()),
             cases=open_cases(self.ledger, self.row.name), runs=self._runs(),
-            budgets=self.budgets,
+            budgets=self.budgets, surrogate=tally.surrogate,
         )  # fmt: skip
 
     def _alarms(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, Self
 
 from verifier_ladder.ledger.records import Account
 from verifier_ladder.resource import Resource
@@ -233,6 +233,46 @@ class RewardSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class SurrogateVersion:
+    """A version of the campaign's surrogate, as it was reviewed last."""
+
+    name: str
+    labels: int
+    """For how many labels it was trained."""
+    speaks: bool
+    """Whether it does; else it is in shadow."""
+    pairs: float
+    """On how many labels it was reviewed, as so many alike draws would count."""
+    gain: float | None
+    """Share of the labels' variance by which its squared error is below what it is without the
+    surrogate; None where too few labels tell."""
+    error: float | None
+    """Standard error of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class SurrogateSummary:
+    """The campaign's surrogate, as it was looked at last."""
+
+    labels: int
+    """How many labels there were."""
+    versions: tuple[SurrogateVersion, ...]
+    """The one that speaks and the one in shadow, as far as there are."""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Self:
+        """Read it from an entry of kind `surrogate`."""
+        named = ((facts["speaks"], True), (facts["shadow"], False))
+        reviews = facts["reviews"]
+        return cls(facts["labels"], tuple(
+            SurrogateVersion(
+                ref["name"], ref["labels"], speaks, *reviews.get(ref["name"], (0.0, None, None))
+            )
+            for ref, speaks in named if ref is not None
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """A campaign at a glance; everything in it was read from the ledger."""
 
@@ -268,6 +308,8 @@ class Summary:
     target: Mapping[str, Any] = field(default_factory=dict)
     budgets: tuple[Account, ...] = ()
     """The accounts of other resources than cpu time, and of all tiers together."""
+    surrogate: SurrogateSummary | None = None
+    """The tier that the campaign trains itself; None if there is none, or no look at it yet."""
 
     @property
     def duplicates(self) -> int:

@@ -25,7 +25,7 @@ from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
-from verifier_ladder.summary.records import RunSummary
+from verifier_ladder.summary.records import RunSummary, SurrogateSummary
 from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.summary.times import Times, charges, told
 from verifier_ladder.tier import Tier
@@ -96,6 +96,7 @@ class Tally:
         self.checks: dict[int, int] = {}
         self.entries = self.samples = self.respellings = self.revised = 0
         self.alarms: list[Alarm] = []
+        self.surrogate: SurrogateSummary | None = None
         self.updated_at = 0.0
 
     def place(self, verifier: str, tier: int) -> int:
@@ -150,6 +151,8 @@ class Tally:
             self.alarms.append(Alarm.from_json(block.facts))
         elif block.kind == "belief":
             self._learnt.take(block.facts)
+        elif block.kind == "surrogate":
+            self.surrogate = SurrogateSummary.of(block.facts)
         samples = block.samples
         owners = self._owners(samples, count=block.kind == "score") if samples else []
         contents = {row.content_key: row for row in block.candidates}

@@ -24,7 +24,12 @@ from verifier_ladder.summary.amounts import (
     share,
     shown_in,
 )
-from verifier_ladder.summary.records import CandidateSummary, Summary, TierSummary
+from verifier_ladder.summary.records import (
+    CandidateSummary,
+    Summary,
+    SurrogateSummary,
+    TierSummary,
+)
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 
@@ -36,6 +41,8 @@ _BAR = 10
 _WIDE = 100
 """Columns of a terminal that has room for bars in the table of costs."""
 _ALARMS = 2
+_SHOWN = 12
+"""Characters of a version's name, as its verdicts show it."""
 _SHORT, _DIGITS = 60, 16
 """Characters of a text that is copied into a command, and digits of a key that stands for one."""
 _HINT = "dim"
@@ -108,7 +115,7 @@ def everything_text(summary: Summary) -> str:
 
 
 def news(summary: Summary, names: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Who won, and which tiers have too little budget left for candidates that wait.
+    """Who won, which tiers have too little budget for candidates that wait, and the surrogate.
 
     Args:
         summary: Of the campaign.
@@ -129,6 +136,25 @@ def news(summary: Summary, names: Mapping[str, str] = MappingProxyType({})) -> l
         f"{plural(tier.parked, 'candidate waits', 'candidates wait')} for a larger one."
         for tier in summary.tiers if tier.parked and not tier.paused
     ]  # fmt: skip
+    return lines + ([] if summary.surrogate is None else _surrogate(summary.surrogate))
+
+
+def _surrogate(surrogate: SurrogateSummary) -> list[str]:
+    """Which versions there are, and what is known of them."""
+    if not surrogate.versions:
+        return [f"Surrogate: no version was trained at {surrogate.labels:,} labels."]
+    lines = []
+    for one in surrogate.versions:
+        told = "too few held-out labels tell yet"
+        if one.gain is not None and one.error is not None:
+            told = (
+                f"{one.gain:.0%} ± {one.error:.0%} of the variance gained, "
+                f"by {one.pairs:.0f} held-out labels"
+            )
+        lines.append(
+            f"Surrogate: version {printable(one.name[:_SHOWN])} of {one.labels:,} labels "
+            f"{'speaks' if one.speaks else 'is in shadow'} ({told})."
+        )
     return lines
 
 

@@ -44,7 +44,10 @@ HONEST: dict[str, dict[str, Any]] = {
     "transcript": {
         "run": "r", "groups": {"a": {"prompt": "2 + 2 ="}}, "samples": [[0, 2, {"group": "a"}]],
     },
-    "surrogate": {"labels": 64, "trained": 64, "speaks": None, "shadow": VERSION},
+    "surrogate": {
+        "labels": 64, "trained": 64, "speaks": None, "shadow": VERSION,
+        "reviews": {CASE: [16.0, 0.25, 0.1], b"another".hex(): [0.0, None, None]},
+    },
 }  # fmt: skip
 FORGED: list[tuple[str, dict[str, Any]]] = [
     ("cancel", {"positions": 2**62}),
@@ -89,6 +92,9 @@ FORGED: list[tuple[str, dict[str, Any]]] = [
     ("surrogate", {"labels": "64"}),
     ("surrogate", {"shadow": {**VERSION, "weights.npy": "no digits"}}),
     ("surrogate", {"speaks": {"name": CASE}}),
+    ("surrogate", {"reviews": {CASE: [None, None, None]}}),
+    ("surrogate", {"reviews": {CASE: [16.0, "much", 0.1]}}),
+    ("surrogate", {"reviews": {CASE: [16.0, 0.25]}}),
 ]
 
 

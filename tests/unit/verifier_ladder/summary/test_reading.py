@@ -21,7 +21,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.ledger.records import Block, CheckState
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import TierSummary, summarise
@@ -389,6 +389,38 @@ def test_who_won_and_who_waits_for_budget_are_told(history: History) -> None:
         "1 candidate waits for a larger one."
     )
     assert {"CCO": False, "O": True} == {one.content: one.parked for one in summary.best}
+
+
+def test_the_versions_of_a_surrogate_are_told_as_they_were_reviewed_last(
+    history: History,
+) -> None:
+    old, new = ({"name": name * 32, "labels": n} for name, n in (("ab", 64), ("cd", 128)))
+    refs = [ref | {"weights.npy": "00", "trained.npy": "00"} for ref in (old, new)]
+    for reviews in ({}, {"ab" * 32: [33.2, 0.412, 0.08], "cd" * 32: [0.0, None, None]}):
+        facts = {"labels": 130, "trained": 128, "speaks": refs[0], "shadow": refs[1]}
+        history.ledger.append(Block("surrogate", "try", facts=facts | {"reviews": reviews}))
+
+    summary = summarise(history.ledger, "try")
+
+    speaks, shadow = news(summary)
+    assert speaks == (
+        "Surrogate: version abababababab of 64 labels speaks (41% ± 8% of the variance gained, "
+        "by 33 held-out labels)."
+    )
+    assert shadow == (
+        "Surrogate: version cdcdcdcdcdcd of 128 labels is in shadow (too few held-out labels tell "
+        "yet)."
+    )
+    assert summary.as_json()["surrogate"]["versions"][0]["gain"] == 0.412
+
+
+def test_a_surrogate_of_which_no_version_was_trained_says_so(history: History) -> None:
+    facts = {"labels": 64, "trained": 0, "speaks": None, "shadow": None, "reviews": {}}
+    history.ledger.append(Block("surrogate", "try", facts=facts))
+
+    (told,) = news(summarise(history.ledger, "try"))
+
+    assert told == "Surrogate: no version was trained at 64 labels."
 
 
 def test_what_the_budget_can_not_pay_is_parked(history: History) -> None:
