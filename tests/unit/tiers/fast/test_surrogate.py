@@ -1,5 +1,6 @@
 """The surrogate as a verifier: what it says, and never says, of a candidate."""
 
+import io
 import pickle
 from importlib.metadata import EntryPoint
 
@@ -69,6 +70,17 @@ def test_each_version_is_filed_by_itself_and_recorded_alike() -> None:
 def test_bytes_that_are_no_weights_are_refused(data: bytes) -> None:
     with pytest.raises((ValueError, OverflowError, EOFError)):
         Model.read("x", data, trained_bytes([]))
+
+
+def test_neither_an_archive_nor_a_header_that_claims_too_much_is_opened() -> None:
+    archive, claim = io.BytesIO(), io.BytesIO()
+    np.savez(archive, weights=np.zeros(3, dtype=np.float32))
+    told = {"descr": "<f4", "fortran_order": False, "shape": (10**13,)}
+    np.lib.format.write_array_header_1_0(claim, told)
+
+    for data in (archive.getvalue(), claim.getvalue() + bytes(64)):
+        with pytest.raises(ValueError, match="plain array"):
+            Model.read("x", data, trained_bytes([]))
 
 
 def test_pickled_weights_are_never_unpickled() -> None:
