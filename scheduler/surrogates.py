@@ -6,14 +6,15 @@ that a campaign that is opened again goes on with the same version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import ceil, isnan, nan, sqrt
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -22,13 +23,14 @@ from verifier_ladder.artifact import Artifact
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.containment import ContainedLog, text_of
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, LedgerError, ToolError
 from verifier_ladder.keys import check_key, content_key, digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block, Charged, VerdictRow
 from verifier_ladder.scheduler.arrivals import cost_of
 from verifier_ladder.scheduler.beliefs import create_model
+from verifier_ladder.scheduler.candidates import shown_candidate
 from verifier_ladder.scheduler.engines.pool import PoolClosed, WorkerPool
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.standing import Standing
@@ -50,6 +52,7 @@ from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _LOG = ContainedLog("verifier_ladder")
+T = TypeVar("T")
 KIND: Final = "surrogate"
 """Kind of the entries."""
 LOOKS: Final = sqrt(2.0)
@@ -64,6 +67,12 @@ _HEAVIEST: Final = 20.0
 """One drawn label speaks for no more candidates than that."""
 _RECENT: Final = 256
 """Only the latest labels count, for a policy moves on to other candidates."""
+_KEPT: Final = 8192
+"""Labels that versions are trained on and reviewed by: the latest, and as many lessons. More
+change little, and take memory."""
+_AT_ONCE: Final = 256
+"""Candidates that are described, and verdicts that are read, together: what a worker may answer
+is limited, and whoever closes the campaign waits for them."""
 _NICE: Final = 10
 _MEMORY: Final = 4 << 30
 
@@ -111,28 +120,71 @@ class History:
     campaign: str
     ladder: Ladder
     ledger: Ledger
-    lessons: list[Lessons] = field(default_factory=list)
-    _keys: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
-    """Check keys of the top tier, by content key, in the order in which they were used first."""
     is_over: bool = False
     """Whether nobody wants to know any more."""
+    _lessons: deque[Lessons] = field(default_factory=deque)
+    _rows: int = 0
+    """Of all these lessons."""
+    _keys: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
+    """Check keys of the top tier, by content key, in the order in which they were used first."""
+    _evaluations: dict[str, bool] = field(default_factory=dict)
+    """Whether a run is one, by its name."""
     _read: int = 0
 
+    def go_on(self) -> None:
+        """Go on only while somebody wants to know.
+
+        Raises:
+            PoolClosed: If nobody does.
+        """
+        if self.is_over:
+            raise PoolClosed
+
+    def __iter__(self) -> Iterator[Lessons]:
+        """The latest lessons, in the order in which they were learnt."""
+        for lessons in self._lessons:
+            self.go_on()
+            yield lessons
+
     def read_on(self) -> None:
-        """Read what is new; no more than began once nobody wants to know."""
-        runs = self.ledger.runs(self.campaign)
-        evaluations = {str(run["name"]) for run in runs if run.get("evaluation")}
+        """Read what is new.
+
+        Raises:
+            PoolClosed: If nobody wants to know any more; the next call reads the rest.
+        """
         for entry in self.ledger.entries(after=self._read, campaign=self.campaign):
-            if self.is_over:
-                return
-            block = self.ledger.read(entry)
-            if block.kind == "belief":
-                self.lessons.append(Lessons.from_json(block.facts["lessons"]))
-            samples = block.samples
-            if samples is not None and samples.run not in evaluations:
-                for content, checks in zip(samples.contents, samples.checks, strict=True):
-                    self._note(content, checks)
+            self.go_on()
+            try:
+                block = self.ledger.read(entry)
+            except LedgerError:  # It is no label; `vladder ledger verify` names it.
+                block = Block(entry.kind, entry.campaign)
+            self._take(block)
             self._read = entry.id
+
+    def _take(self, block: Block) -> None:
+        if block.kind == "belief" and block.facts:
+            self._learn(Lessons.from_json(block.facts["lessons"]))
+        samples = block.samples
+        if samples is not None and not self._is_evaluation(samples.run):
+            for content, checks in zip(samples.contents, samples.checks, strict=True):
+                self._note(content, checks)
+
+    def _learn(self, lessons: Lessons) -> None:
+        """Keep lessons, and let go of the oldest once there are enough without them."""
+        if len(lessons):
+            self._lessons.append(lessons)
+            self._rows += len(lessons)
+        while self._lessons and self._rows - len(self._lessons[0]) >= _KEPT:
+            self._rows -= len(self._lessons.popleft())
+
+    def _is_evaluation(self, run: str) -> bool:
+        """Whether a run is one; it was recorded before its first sample."""
+        if run not in self._evaluations:
+            self._evaluations = {run: False} | {
+                str(each["name"]): bool(each.get("evaluation"))
+                for each in self.ledger.runs(self.campaign)
+            }
+        return self._evaluations[run]
 
     def _note(self, content: bytes, checks: Sequence[bytes]) -> None:
         if content in self._keys:
@@ -150,16 +202,39 @@ class History:
         return [asking for asking in self.ladder.askings if asking[0] in top]
 
     def labels(self) -> list[Label]:
-        """The labels as they stand, in the order in which they came."""
-        wanted = [key for keys in self._keys.values() for key in keys]
-        known = self.ledger.verdicts(wanted)
+        """The labels as they stand, in the order in which they came.
+
+        Raises:
+            PoolClosed: If nobody wants to know any more.
+        """
         found = []
-        for content, keys in self._keys.items():
-            value = self._value(content, [known.get(key) for key in keys])
-            if value is not None:
-                judged = keys[0] if len(keys) == 1 else _joined(keys)
-                found.append(Label(content, judged, value))
+        for part in _parts(list(self._keys.items())):
+            self.go_on()
+            known = self.ledger.verdicts([key for _, keys in part for key in keys])
+            for content, keys in part:
+                value = self._value(content, [known.get(key) for key in keys])
+                if value is not None:
+                    judged = keys[0] if len(keys) == 1 else _joined(keys)
+                    found.append(Label(content, judged, value))
         return found
+
+    def candidates(self, contents: Collection[bytes]) -> dict[bytes, Candidate]:
+        """Candidates of labels in canonical form, by content key; those that can be found.
+
+        The queue has most of them, and is asked first: to look for one in the entries, all that
+        the ledger mentions is indexed.
+        """
+        found = {}
+        for check in self.ledger.checks(keys=[self._keys[content][0] for content in contents]):
+            candidate = shown_candidate(check, ())
+            if candidate is not None:
+                found[content_key(candidate.kind, candidate.content)] = candidate
+        for content in contents:
+            if content not in found:
+                self.go_on()
+                for key, kind, form in self.ledger.find_contents(content.hex(), 1):
+                    found[key] = Candidate(kind, form)
+        return {content: found[content] for content in contents if content in found}
 
     def _value(self, content: bytes, said: Sequence[Verdict | None]) -> float | None:
         standing = Standing(self.ladder.kind, content, "")
@@ -174,8 +249,13 @@ def _joined(keys: Sequence[bytes]) -> bytes:
     return sha256(b"".join(keys)).digest()
 
 
+def _parts(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut into what is done at once."""
+    return (rows[begin : begin + _AT_ONCE] for begin in range(0, len(rows), _AT_ONCE))
+
+
 def review(
-    ladder: Ladder, lessons: Sequence[Lessons], scores: Mapping[bytes, tuple[float, float]],
+    ladder: Ladder, lessons: Iterable[Lessons], scores: Mapping[bytes, tuple[float, float]],
     values: Mapping[bytes, float],
 ) -> Review:  # fmt: skip
     """Compare what is believed with a version's scores and without any, lesson by lesson.
@@ -185,7 +265,7 @@ def review(
 
     Args:
         ladder: The campaign's ladder, whose fast tier is the surrogate's.
-        lessons: What was learnt, in order.
+        lessons: What was learnt, in order; they are gone through several times.
         scores: Score and uncertainty of candidates that were held out, by judgement key.
         values: What the top tier says of them now.
     """
@@ -208,7 +288,7 @@ def review(
     return Review(float(1.0 / (share**2).sum()), gain, error)
 
 
-def _drawn(lessons: Sequence[Lessons]) -> dict[bytes, Any]:
+def _drawn(lessons: Iterable[Lessons]) -> dict[bytes, Any]:
     """The draw of each candidate that chance has chosen."""
     return {
         key: audit.draw
@@ -220,7 +300,7 @@ def _drawn(lessons: Sequence[Lessons]) -> dict[bytes, Any]:
 
 
 def _predicted(
-    ladder: Ladder, lessons: Sequence[Lessons], scores: Mapping[bytes, tuple[float, float]]
+    ladder: Ladder, lessons: Iterable[Lessons], scores: Mapping[bytes, tuple[float, float]]
 ) -> dict[bytes, float]:
     """What was believed of each candidate before its label was learnt."""
     model, found = create_model(ladder), dict[bytes, float]()
@@ -435,31 +515,46 @@ class Surrogates:
         state = State.of(self._ledger.read(last).facts) if last else State()
         if len(labels) < max(self._own.first, ceil(state.labels * LOOKS)):
             return
-        self._describe(labels, pool)
-        made = _Made(State(len(labels), state.trained, state.speaks, state.shadow))
         due = self._own.due(len(labels), state.trained)
+        training, recent = labels[max(0, due - _KEPT) : due], labels[-_KEPT:]
+        self._describe({label.content for label in (*training, *recent)}, pool)
+        made = _Made(State(len(labels), state.trained, state.speaks, state.shadow))
         if due:
-            self._train(labels[:due], pool, made)
+            self._train(due, training, pool, made)
         reviews = [
-            self._reviewed(ref, labels, made) for ref in (made.state.speaks, made.state.shadow)
+            self._reviewed(ref, recent, made) for ref in (made.state.speaks, made.state.shadow)
         ]
         made.state = decided(made.state, *reviews)
-        self._write(made, was=state)
+        self._write(made, was=state, after=last.id if last else 0)
 
-    def _describe(self, labels: Sequence[Label], pool: WorkerPool) -> None:
-        """Describe candidates that were not described before."""
-        new = [label.content for label in labels if label.content not in self._described]
-        by, texts = Description(self._own), list[Candidate]()
-        for key in new:
-            ((_, kind, content),) = self._ledger.find_contents(key.hex(), 1)
-            texts.append(Candidate(kind, content))
-        said = pool.verify(by, texts).result().verdicts if texts else []
-        for key, verdict in zip(new, said, strict=True):
-            if verdict.is_answer:
-                self._described[key] = by.read(verdict)
+    def _describe(self, wanted: Collection[bytes], pool: WorkerPool) -> None:
+        """Describe candidates that were not described before, and forget all others."""
+        self._described = {key: told for key, told in self._described.items() if key in wanted}
+        by, why = Description(self._own), list[str]()
+        for keys in _parts([key for key in wanted if key not in self._described]):
+            self._history.go_on()
+            found = self._history.candidates(keys)
+            said = pool.verify(by, list(found.values())).result().verdicts if found else []
+            for key, verdict in zip(found, said, strict=True):
+                if verdict.is_answer:
+                    self._described[key] = by.read(verdict)
+                else:
+                    why.append(verdict.reason)
+        if why:
+            _LOG.warning(
+                "campaign %s: %d of the latest labels could not be described for its surrogate "
+                "(%s); it is tried again at the next look", self._campaign, len(why), why[-1],
+            )  # fmt: skip
 
-    def _train(self, labels: Sequence[Label], pool: WorkerPool, made: _Made) -> None:
-        """Train a version on those labels that are not held out."""
+    def _train(self, due: int, labels: Sequence[Label], pool: WorkerPool, made: _Made) -> None:
+        """Train a version on those labels that are not held out.
+
+        Args:
+            due: For how many labels it is.
+            labels: The latest of these.
+            pool: Where it is trained.
+            made: Where the version is put; as it was, with a warning, if there is none.
+        """
         rows = side(self._own, labels, self._described, is_held_out=False)
         if len(rows) < 2:  # noqa: PLR2004 - a spread takes two
             return
@@ -468,27 +563,26 @@ class Surrogates:
         data = content_key(DATA, digest(used))
         key = check_key(by.key_digest, data)
         known = self._ledger.verdicts([key]).get(key)
-        # A file that was changed or erased is made again.
-        if known is None or None in map(self._ledger.artifact, _digests_of(known)):
-            table = training_data(
-                np.array([inputs for _, inputs in rows]), np.array([one.value for one, _ in rows])
-            )
-            (said,) = pool.verify(by, [Candidate(DATA, table)]).result().verdicts
-            if not said.is_answer or WEIGHTS not in said.artifacts:
-                raise ConfigError(said.reason or "the training gave no weights")
-            trained = trained_bytes([one.content for one, _ in rows])
-            files: dict[str, Artifact | bytes | Path] = {**said.files, TRAINED: trained}
-            known = replace(said, artifacts=files)
-            made.rows = [VerdictRow(key, data, by.name, by.version, int(Tier.FAST), known)]
-            made.charges = {
-                Charged(int(Tier.FAST), by.name, by.version): (cost_of(by, [known]), 1)
-            }
-        ref = {"name": key.hex(), "labels": len(labels)}
-        made.state.shadow = ref | {name: known.files[name].digest for name in _FILES}
-        made.state.trained = len(labels)
-        made.models[key.hex()] = Model.read(
-            key.hex(), *(_data(known, name, self._ledger) for name in _FILES)
-        )
+        try:
+            # A file that was changed or erased is made again.
+            if known is None or None in map(self._ledger.artifact, _digests_of(known)):
+                known = _trained(by, rows, pool)
+                made.rows = [VerdictRow(key, data, by.name, by.version, int(Tier.FAST), known)]
+                charged = Charged(int(Tier.FAST), by.name, by.version)
+                made.charges = {charged: (cost_of(by, [known]), 1)}
+            files = (_data(known, name, self._ledger) for name in _FILES)
+            made.models[key.hex()] = Model.read(key.hex(), *files)
+        except (ToolError, ValueError) as error:
+            _LOG.warning(
+                "campaign %s: no version of its surrogate could be trained for %d labels (%s); it "
+                "is tried again when there are more", self._campaign, due, text_of(error),
+            )  # fmt: skip
+            return
+        made.state.shadow = {
+            "name": key.hex(), "labels": due,
+            **{name: known.files[name].digest for name in _FILES},
+        }  # fmt: skip
+        made.state.trained = due
 
     def _reviewed(
         self, ref: Mapping[str, Any] | None, labels: Sequence[Label], made: _Made
@@ -506,18 +600,26 @@ class Surrogates:
             said = zip(mean.tolist(), np.hypot(spread, model.noise).tolist(), strict=True)
             scores = {one.judged: each for (one, _), each in zip(rows, said, strict=True)}
         values = {one.judged: one.value for one, _ in rows}
-        found = review(self._ladder, self._history.lessons, scores, values)
+        found = review(self._ladder, self._history, scores, values)
         made.reviews[model.name] = found
         return found
 
-    def _write(self, made: _Made, was: State) -> None:
+    def _write(self, made: _Made, *, was: State, after: int) -> None:
+        """Write down what has come of a look, unless another process has looked meanwhile.
+
+        Args:
+            made: What has come of it.
+            was: What it began with.
+            after: The entry that this was read from.
+        """
         state = made.state
         facts = state.as_json() | {"reviews": {
             name: [None if isnan(number) else number for number in found]
             for name, found in made.reviews.items()
         }}  # fmt: skip
         with self._lock:
-            if self._is_closed:
+            last = self._ledger.last(kind=KIND, campaign=self._campaign)
+            if self._is_closed or (last is not None and last.id != after):
                 return
             self._ledger.append(
                 Block(KIND, self._campaign, verdicts=made.rows, facts=facts),
@@ -534,6 +636,22 @@ class Surrogates:
 
 
 _FILES: Final = (WEIGHTS, TRAINED)
+
+
+def _trained(by: Training, rows: Sequence[tuple[Label, Floats]], pool: WorkerPool) -> Verdict:
+    """What a training on these labels and numbers says, with both files of the version.
+
+    Raises:
+        ToolError: If it gives no weights.
+    """
+    values, inputs = zip(*((one.value, numbers) for one, numbers in rows), strict=True)
+    table = training_data(np.array(inputs), np.array(values))
+    (said,) = pool.verify(by, [Candidate(DATA, table)]).result().verdicts
+    if not said.is_answer or WEIGHTS not in said.artifacts:
+        raise ToolError(said.reason or "it gave no weights")
+    trained = trained_bytes([one.content for one, _ in rows])
+    files: dict[str, Artifact | bytes | Path] = {**said.files, TRAINED: trained}
+    return replace(said, artifacts=files)
 
 
 def _digests_of(verdict: Verdict) -> list[str]:
@@ -568,6 +686,11 @@ def _check_place(ladder: Ladder, held: Sequence[Surrogate]) -> None:
         raise ConfigError(
             f"the top tier of ladder {ladder.name} compares groups, and what it says holds inside "
             "one only: leave the surrogate out"
+        )
+    if raw := next((each for each in ladder.rungs[-1].verifiers if each.reads == "raw"), None):
+        raise ConfigError(
+            f'verifier {raw.name} at the top of ladder {ladder.name} has reads="raw", so that '
+            "what it says holds for one spelling only: leave the surrogate out"
         )
 
 

@@ -6,9 +6,11 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -30,6 +32,7 @@ from verifier_ladder.tiers.fast.surrogate import (
     trained_bytes,
 )
 from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
 
 
 class Letters:
@@ -65,7 +68,7 @@ def model(slope: float = 1.0, name: str = "ab" * 32, noise: float = 0.5) -> Mode
 
 def publish(
     ledger: Ledger, campaign: str, of: Surrogate, made: Model, *, is_shadow: bool = False,
-    trained: tuple[str, ...] = (),
+    trained: tuple[str, ...] = (), labels: int = 64,
 ) -> dict[str, object]:  # fmt: skip
     """Write the entry with which a version begins to speak."""
     files = artifacts_of({
@@ -75,13 +78,39 @@ def publish(
     by, data = Training(of), content_key(DATA, made.name)
     said = replace(Verdict.accept(), artifacts=files)
     row = VerdictRow(check_key(by.key_digest, data), data, by.name, by.version, 0, said)
-    ref = {"name": made.name, "labels": 64} | {n: one.digest for n, one in files.items()}
+    ref = {"name": made.name, "labels": labels} | {n: one.digest for n, one in files.items()}
     facts = {
-        "labels": 64, "trained": 64, "speaks": None if is_shadow else ref,
+        "labels": labels, "trained": labels, "speaks": None if is_shadow else ref,
         "shadow": ref if is_shadow else None, "reviews": {},
     }  # fmt: skip
     ledger.append(Block(KIND, campaign, verdicts=[row], facts=facts))
     return ref
+
+
+class InThisProcess:
+    """What a look needs of a pool of workers, without a process."""
+
+    sizes: ClassVar[list[int]] = []
+    """How many candidates came together, batch by batch."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        """Begin anew."""
+        self.sizes.clear()
+
+    def verify(self, by: Verifier, candidates: Sequence[Candidate]) -> Future[SimpleNamespace]:
+        self.sizes.append(len(candidates))
+        answer = Future[SimpleNamespace]()
+        answer.set_result(SimpleNamespace(verdicts=by.judge(candidates)))
+        return answer
+
+    def close(self) -> None:
+        """Have nothing to kill."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Have nothing to end."""
 
 
 class Quick(Training):

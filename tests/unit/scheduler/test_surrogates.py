@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from math import nan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wordsurrogates import Letters, surrogate
+from wordsurrogates import InThisProcess, Letters, Quick, model, publish, surrogate
 
 import verifier_ladder as vl
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.keys import content_key
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block, VerdictRow
+from verifier_ladder.scheduler import surrogates
 from verifier_ladder.scheduler.audits import Audit
-from verifier_ladder.scheduler.beliefs import Seen
+from verifier_ladder.scheduler.beliefs import Seen, create_model
 from verifier_ladder.scheduler.draws import Draw
+from verifier_ladder.scheduler.engines.pool import PoolClosed
 from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.surrogates import (
+    KIND,
     History,
     Label,
     Review,
@@ -31,6 +36,7 @@ from verifier_ladder.scheduler.surrogates import (
     side,
 )
 from verifier_ladder.tiers.fast.descriptors import family_key
+from verifier_ladder.tiers.fast.surrogate import Model, Surrogate, Training
 
 
 def judge(candidate: vl.Candidate) -> float:
@@ -44,6 +50,8 @@ def made(name: str, tier: str, **attributes: Any) -> vl.Verifier:
 
 
 DEAR = made("dear", "high_fidelity")
+OWN = surrogate(first=32, held_out=0.5)
+LADDER = vl.Ladder("l", [OWN, DEAR])
 
 
 # ---- Labels
@@ -100,6 +108,178 @@ def test_what_was_said_under_a_task_that_was_read_is_no_label() -> None:
         assert labels(ledger, ladder) == of(a=1.0)
 
 
+def test_what_an_evaluation_asks_that_begins_while_it_is_read_is_no_label(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ladder = vl.Ladder("l", [DEAR])
+    with (
+        open_ledger(None) as ledger,
+        vl.Campaign.open("one", ladder=ladder, ledger=ledger) as campaign,
+    ):
+        campaign.score(["a"])
+        entries = ledger.entries
+
+        def late(**given: Any) -> Any:
+            monkeypatch.undo()
+            campaign.score(["aaa"], evaluation=True)
+            campaign.drain("300 s")
+            return entries(**given)
+
+        campaign.drain("300 s")
+        monkeypatch.setattr(ledger, "entries", late)
+
+        assert labels(ledger, ladder) == of(a=1.0)
+
+
+def test_nothing_more_is_read_once_nobody_wants_to_know() -> None:
+    with labelled(2) as ledger:
+        history = History("one", LADDER, ledger)
+        history.read_on()
+        assert len(history.labels()) == 2
+        history.is_over = True
+        unread = History("one", LADDER, ledger, is_over=True)
+
+        for work in (unread.read_on, history.labels, lambda: list(history)):
+            with pytest.raises(PoolClosed):
+                work()
+
+
+@pytest.mark.parametrize("where", ["queue", "entries"])
+def test_a_labels_candidate_is_found_in_the_queue_or_else_in_the_entries(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with labelled(2) as ledger:
+        history = History("one", LADDER, ledger)
+        history.read_on()
+        keys = [label.content for label in history.labels()]
+        if where == "queue":
+            monkeypatch.setattr(ledger, "find_contents", lambda *_: [])
+        else:
+            monkeypatch.setattr(ledger, "checks", lambda **_: [])
+
+        found = history.candidates(keys)
+
+    assert {key: one.content for key, one in found.items()} == {
+        content_key("text", text): text for text in words(2)
+    }
+
+
+# ---- Looks
+
+
+def words(count: int) -> list[str]:
+    """Words with 0 to 3 a's, none of them an anagram of another."""
+    return ["a" * (number % 4) + "x" * number for number in range(1, count + 1)]
+
+
+def labelled(count: int) -> Ledger:
+    """A ledger with a campaign that has so many labels, and never had a surrogate."""
+    ledger = open_ledger(None)
+    ladder = vl.Ladder("l", [made("flat", "fast"), DEAR], policy="all_tiers")
+    with vl.Campaign.open("one", ladder=ladder, ledger=ledger, workers=1) as campaign:
+        for begin in range(0, count, 10):
+            campaign.score(words(count)[begin : begin + 10])
+            assert campaign.drain("300 s")
+    return ledger
+
+
+def looked(ledger: Ledger, ladder: vl.Ladder | None = None) -> list[Block]:
+    """What stands in the ledger after one look."""
+    found = Surrogates.of("one", ladder or LADDER, ledger)
+    assert found is not None
+    found.heard(100)
+    for thread in threading.enumerate():
+        if thread.name == "vl-surrogate":
+            thread.join(300.0)
+    found.close()
+    return [ledger.read(entry) for entry in ledger.entries(kind=KIND, campaign="one")]
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    Quick.begun.clear()
+    monkeypatch.setattr(surrogates, "WorkerPool", InThisProcess)
+    monkeypatch.setattr(surrogates, "Training", Quick)
+
+
+class Torchless(Training):
+    def verify(self, _: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        raise vl.ToolError("there is no torch")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_version_that_speaks_is_reviewed_although_none_can_be_trained(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(surrogates, "Training", Torchless)
+    with labelled(40) as ledger:
+        speaks = publish(ledger, "one", OWN, model(), labels=20)
+        *_, written = looked(ledger)
+
+    assert written.facts["trained"] == 20
+    assert [*written.facts["reviews"]] == [speaks["name"]]
+    assert "no version of its surrogate could be trained for 32 labels" in caplog.text
+    assert "there is no torch" in caplog.text
+
+
+class Blind(Letters):
+    def numbers(self, _: str | bytes) -> list[float]:
+        raise vl.ToolError("RDKit is not installed")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_that_labels_can_not_be_described_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    blind = Surrogate(kind="text", descriptors=Blind(), first=32)
+    with labelled(40) as ledger:
+        (written,) = looked(ledger, vl.Ladder("l", [blind, DEAR]))
+
+    assert (written.facts["trained"], written.facts["shadow"]) == (0, None)
+    assert "40 of the latest labels could not be described" in caplog.text
+    assert "RDKit is not installed" in caplog.text
+
+
+class Overtaken(Quick):
+    """A training during which another process has looked."""
+
+    ledger: ClassVar[Ledger]
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[vl.Verdict]:
+        publish(self.ledger, "one", OWN, model(2.0, "cd" * 32))
+        return super().verify(candidates)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_of_two_looks_at_once_the_first_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surrogates, "Training", Overtaken)
+    with labelled(40) as ledger:
+        monkeypatch.setattr(Overtaken, "ledger", ledger, raising=False)
+        (written,) = looked(ledger)
+
+    assert written.facts["speaks"]["name"] == "cd" * 32
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_only_the_latest_labels_are_described_and_some_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(surrogates, "_KEPT", 12)
+    monkeypatch.setattr(surrogates, "_AT_ONCE", 8)
+    with labelled(40) as ledger:
+        (written,) = looked(ledger)
+        history = History("one", LADDER, ledger)
+        history.read_on()
+        known = [label.content for label in history.labels()]
+        files = written.verdicts[0].verdict.files
+        trained = ledger.artifact(files["trained.npy"].digest) or b""
+        version = Model.read("x", model().written(), trained)
+
+    assert written.facts["labels"] == 40
+    assert sum(InThisProcess.sizes) == 20 + 1  # Labels 21 to 32 and 29 to 40; and the training.
+    assert max(InThisProcess.sizes) == 8
+    assert {place for place, key in enumerate(known) if version.knows(key)} <= {*range(20, 32)}
+    assert sum(map(len, history)) < 12 + 10
+
+
 # ---- The split
 
 
@@ -125,7 +305,21 @@ def test_no_training_ever_takes_what_a_version_is_reviewed_by(
 
 # ---- Reviews
 
-LADDER = vl.Ladder("l", [surrogate(), DEAR])
+
+def test_what_beliefs_have_learnt_of_one_version_holds_for_the_next() -> None:
+    then, now = (
+        create_model(LADDER.exchanged(OWN, OWN.at(model(name=name), None)))
+        for name in ("ab" * 32, "cd" * 32)
+    )
+    truth = np.random.default_rng(0).normal(size=40)
+    none, blank = np.empty((40, 0)), np.full((40, 2), nan)
+    drawn = np.ones(40, dtype=bool)
+    then.learn(Seen(np.column_stack([truth + 1.0, truth]), blank, none), truth, drawn)
+    now.restore(then.snapshot())
+    asked = Seen(np.array([[0.5, nan]]), blank[:1], none[:1])
+
+    assert now.predict(asked).mean == then.predict(asked).mean == pytest.approx(-0.5, abs=0.1)
+    assert now.predict(asked).deviation == then.predict(asked).deviation
 
 
 def learnt(truth: Any, *, drawn: bool = True) -> list[Lessons]:
@@ -219,3 +413,9 @@ def test_a_version_speaks_while_it_beats_the_null(
 def test_a_ladder_without_a_place_for_it_is_refused(verifiers: list[vl.Verifier]) -> None:
     with open_ledger(None) as ledger, pytest.raises(vl.ConfigError, match="only scoring"):
         Surrogates.of("one", vl.Ladder("l", verifiers), ledger)
+
+
+def test_a_top_tier_that_judges_spellings_gives_no_labels_and_is_refused() -> None:
+    ladder = vl.Ladder("l", [OWN, made("dear", "high_fidelity", reads="raw")])
+    with open_ledger(None) as ledger, pytest.raises(vl.ConfigError, match="one spelling only"):
+        Surrogates.of("one", ladder, ledger)
