@@ -1,7 +1,7 @@
 """What a surrogate learns from the verdicts of a campaign, and what it is worth.
 
     python benchmarks/surrogate.py learning PATH/TO/freesolv_v0.52.csv
-    python benchmarks/surrogate.py campaign PATH [--below gaff] [--shuffled] [--orders 8]
+    python benchmarks/surrogate.py campaign PATH [--below gaff] [--shuffled] [--silent]
     python benchmarks/surrogate.py chance
 
 The table is FreeSolv 0.52, doi:10.5281/zenodo.1161245.
@@ -10,6 +10,8 @@ The table is FreeSolv 0.52, doi:10.5281/zenodo.1161245.
 `campaign`: real campaigns that audit a share of their samples at random, with a surrogate and
 without, in several orders of the table; and the same where labels are shuffled, so that there is
 nothing to learn. What is measured is what the learner was told of samples that were not audited.
+Both campaigns of an order have one seed, so that the same samples are audited. With `--silent`,
+the first tier of that without a surrogate says nothing, as a surrogate does in shadow.
 `chance`: how often a version that knows nothing would begin to speak.
 """
 
@@ -115,7 +117,9 @@ def until_it_rests() -> None:
             thread.join()
 
 
-def told(verifiers: list[vl.Verifier], forms: Sequence[str]) -> tuple[Floats, list[bool]]:
+def told(
+    verifiers: list[vl.Verifier], forms: Sequence[str], seed: int
+) -> tuple[Floats, list[bool]]:
     """Rewards of samples that were not audited, NaN for others; whether a version spoke, by step.
 
     It is 0 where no tier that knows anything has answered.
@@ -123,7 +127,7 @@ def told(verifiers: list[vl.Verifier], forms: Sequence[str]) -> tuple[Floats, li
     reward = vl.RewardRule(estimator="plugin")
     ladder = vl.Ladder("l", verifiers, policy=NEVER, audit=AUDITED, reward=reward)
     found, speaks = list[float](), list[bool]()
-    with open_ledger(None) as ledger, vl.Campaign.open("c", ladder=ladder, ledger=ledger) as one:
+    with open_ledger(None) as ledger, seeded(ladder, ledger, seed) as one:
         for begin in range(0, len(forms), STEP):
             step = begin // STEP
             one.score(forms[begin : begin + STEP], step=step)
@@ -139,13 +143,20 @@ def told(verifiers: list[vl.Verifier], forms: Sequence[str]) -> tuple[Floats, li
     return np.array(found), speaks
 
 
+def seeded(ladder: vl.Ladder, ledger: Ledger, seed: int) -> vl.Campaign:
+    """A campaign whose draws are those of every other one with this seed."""
+    spec = {**ladder.as_json(), "seed": seed.to_bytes(16, "big").hex()}
+    ledger.open_campaign("c", spec, ladder.digest)
+    return vl.Campaign.open("c", ladder=ladder, ledger=ledger, run="r")
+
+
 def speaker(ledger: Ledger) -> object:
     """The version that speaks."""
     entry = ledger.last(kind=KIND, campaign="c")
     return None if entry is None else ledger.read(entry).facts["speaks"]
 
 
-def campaign(path: Path, orders: int, below: str, *, is_shuffled: bool) -> None:
+def campaign(path: Path, orders: int, below: str, *, is_shuffled: bool, is_silent: bool) -> None:
     """Campaigns with and without a surrogate, on the same molecules in the same order."""
     forms, measured, gaff = read(path)
     errors: list[tuple[float, float]] = []
@@ -158,11 +169,14 @@ def campaign(path: Path, orders: int, below: str, *, is_shuffled: bool) -> None:
         tiers = [table_of("measured", "high_fidelity", rows, said)]
         if below == "gaff":
             tiers.insert(0, table_of("gaff", "simulation", rows, gaff[order]))
-        errors.append(compared(tiers, rows, said, spoke))
+        first = silent() if is_silent else flat()
+        arms = [[first, *tiers], [Surrogate(), *tiers]]
+        errors.append(compared(arms, rows, said, seed, spoke))
         print(f"order {seed}: {errors[-1]}, a version spoke: {spoke[-1]}", flush=True)
     without, with_ = np.array(errors).T
     print(
-        f"{'shuffled' if is_shuffled else 'as measured'}, {below} between: a version spoke in "
+        f"{'shuffled' if is_shuffled else 'as measured'}, {below} between, "
+        f"{'a silent' if is_silent else 'a flat'} tier instead: a version spoke in "
         f"{sum(spoke)} of {orders} orders; error of the last 256 rewards over the labels' "
         f"deviation without {mean_of(without)}, with {mean_of(with_)}, ratio "
         f"{mean_of(with_ / without)}"
@@ -170,12 +184,13 @@ def campaign(path: Path, orders: int, below: str, *, is_shuffled: bool) -> None:
 
 
 def compared(
-    tiers: list[vl.Verifier], rows: Sequence[str], truth: Floats, spoke: list[bool]
-) -> tuple[float, float]:
+    arms: list[list[vl.Verifier]], rows: Sequence[str], truth: Floats, seed: int,
+    spoke: list[bool],
+) -> tuple[float, float]:  # fmt: skip
     """Root mean square error of the last rewards without a surrogate and with one."""
     found = []
-    for extra in ([flat()], [Surrogate()]):
-        rewards, speaks = told([*extra, *tiers], rows)
+    for verifiers in arms:
+        rewards, speaks = told(verifiers, rows, seed)
         off = (np.where(rewards == 0.0, truth.mean(), rewards) - truth)[-256:]
         found.append(float(np.sqrt(np.nanmean(off**2)) / truth.std()))
     spoke.append(any(speaks))
@@ -187,6 +202,14 @@ def flat() -> vl.Verifier:
     return vl.verifier(
         name="flat", tier="fast", kind="molecule", version="1", isolation="inline"
     )(lambda _: 0.0)  # fmt: skip
+
+
+def silent() -> vl.Verifier:
+    """A first tier that says nothing, as a surrogate does while no version speaks."""
+    return vl.verifier(
+        name="silent", tier="fast", kind="molecule", version="1", isolation="inline",
+        same_quantity=True,
+    )(lambda _: vl.Verdict.abstain("it says nothing"))  # fmt: skip
 
 
 # ---- How often chance speaks
@@ -253,6 +276,7 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=8)
     parser.add_argument("--below", choices=["nothing", "gaff"], default="nothing")
     parser.add_argument("--shuffled", action="store_true")
+    parser.add_argument("--silent", action="store_true")
     parser.add_argument("--runs", type=int, default=200)
     given = parser.parse_args()
     if given.what == "chance":
@@ -263,7 +287,9 @@ def main() -> None:
     if given.what == "learning":
         learning(given.path, given.orders)
         return
-    campaign(given.path, given.orders, given.below, is_shuffled=given.shuffled)
+    campaign(
+        given.path, given.orders, given.below, is_shuffled=given.shuffled, is_silent=given.silent
+    )
 
 
 if __name__ == "__main__":
