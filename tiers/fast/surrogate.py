@@ -140,7 +140,7 @@ def _array(data: bytes, kind: type) -> NDArray[Any]:
 
     NumPy's reader opens archives too, and takes as much memory as a header claims.
     """
-    found = np.frombuffer(data[_HEADER:], kind)
+    found: NDArray[Any] = np.frombuffer(data[_HEADER:], kind)
     if _bytes(found) != data:
         raise ValueError(f"a plain array of {kind.__name__} was expected, no pickle or archive")
     return found

@@ -415,7 +415,9 @@ def test_the_versions_of_a_surrogate_are_told_as_they_were_reviewed_last(
 
 
 def test_a_surrogate_of_which_no_version_was_trained_says_so(history: History) -> None:
-    facts = {"labels": 64, "trained": 0, "speaks": None, "shadow": None, "reviews": {}}
+    facts: dict[str, object] = {
+        "labels": 64, "trained": 0, "speaks": None, "shadow": None, "reviews": {},
+    }  # fmt: skip
     history.ledger.append(Block("surrogate", "try", facts=facts))
 
     (told,) = news(summarise(history.ledger, "try"))
