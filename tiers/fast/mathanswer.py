@@ -43,7 +43,9 @@ _PARTS = frozenset({
 })  # fmt: skip
 _NOT_COUNTED = CHANGING | _PARTS | {
     "is", "at", "or", "not", "maybe", "perhaps", "more", "less", "wrong", "base", "mod", "modulo",
-    "percent", "percentage", "negative", "below", "zero",
+    "percent", "percentage", "negative", "below", "zero", "doubled", "halved", "tripled",
+    "inverted", "negated", "reciprocal", "approximately", "approx", "roughly", "nearly", "almost",
+    "probably", "possibly", "but",
 }  # fmt: skip
 """Words behind a number that change it or doubt it, so that they are no things counted."""
 _GOES_ON = frozenset({
@@ -483,9 +485,13 @@ def _named_list(tree: Tree) -> Statement:
 
 
 def _is_label(tree: Tree) -> bool:
-    """Whether a tree is a name: `x`, `f(3)`, `AB`, words."""
+    r"""Whether a tree is a name: `x`, `f(3)`, `AB`, `|AB|`, `\frac{dy}{dx}`, words."""
     if tree[0] in {"sym", "word"}:
         return True
+    if tree[:2] == ("call", "abs"):
+        return _is_figure(tree[2]) and tree[2][0] == "mul"
+    if tree[0] == "div":
+        return all(part[0] == "mul" and part[1] == ("sym", "d") for part in tree[1:])
     return bool(tree[0] == "mul") and (_is_call(*tree[1:]) or _is_figure(tree))
 
 

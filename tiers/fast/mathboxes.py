@@ -234,7 +234,7 @@ def _measure(text: str, box: _Box) -> tuple[str, int]:
     if behind["sign"]:
         return "\\%", behind.end()
     words = behind["words"]
-    while words and not _is_measure(words):
+    while words and (words == "in" or not _is_measure(words)):  # Of "in all", say.
         words = words.rpartition(" ")[0]
     return (f"\\text{{ {words}}}", behind.start("words") + len(words)) if words else ("", 0)
 

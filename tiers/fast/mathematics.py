@@ -30,6 +30,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.mathanswer import Expected
 from verifier_ladder.tiers.fast.mathboxes import BOX, MOST, boxed
 from verifier_ladder.tiers.fast.mathnumbers import TooLargeError, UndefinedError, mpmath
+from verifier_ladder.tiers.fast.mathtext import read
 from verifier_ladder.tiers.fast.mathtokens import LONGEST, UnreadableError
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
@@ -78,6 +79,8 @@ _MARKS = ' \t\r\n*`"'
 _CHOICE = re.compile(
     r"\s*\\?(?:text(?:bf|rm)?\{)?\(?([A-J])\)?\}?(?:\)|\.|:|\}|\s)+(?=\S)(.+)", re.DOTALL
 )
+_LETTER = re.compile(r"(?<![A-Za-z])[A-J](?![A-Za-z])")
+_SAYS = re.compile(r"[A-Za-z0-9]")
 _FIELDS = ("answer", "choices", "form", "log_base", "tolerance", "unit", "variables")
 
 
@@ -116,7 +119,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "6"
+    version = "7"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"
@@ -160,6 +163,10 @@ class _Wanted:
         """Why an answer is another one; "" if it is the same."""
         if self.choices:
             return self._choice(text)
+        letter = _CHOICE.fullmatch(text) if _LETTER.fullmatch(self.expected.text) else None
+        if letter and _SAYS.search(letter[2]) and not _LETTER.search(letter[2]):
+            read(letter[2])  # A value, nobody knows which, and no other letter.
+            text = letter[1]
         return self.expected.difference(text)
 
     def _choice(self, text: str) -> str:

@@ -49,9 +49,10 @@ TYPOGRAPHY = "".join(_SIGNS)
 _TYPOGRAPHY = str.maketrans(_SIGNS)
 _SPACING = re.compile(
     r"(?<!\\)\\(?:[,;:! ]|\Z|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
-    r"|big\w*\b|Big\w*\b|limits\b|boldsymbol\b|bm\b)|~|(?<!\\)\$|\*\*(?!\s*[\d(-])|`"
+    r"|big\w*\b|Big\w*\b|limits\b|boldsymbol\b|bm\b|angle\b|triangle\b|checkmark\b)|~"
+    r"|(?<!\\)\$|\*\*(?!\s*[\d(-])|`"
 )
-_GROUPS = re.compile(r"(?<=\d)(?:\\,|,\\!)(?=\d{3}(?!\d))")
+_GROUPS = re.compile(r"(?<=\d)(?:\\[,; ]|,\\!|~)(?=\d{3}(?!\d))")
 """Separators of thousands that are spaces."""
 _STOP = re.compile(r"(?:(?<=\.{3})|(?<!\.))\.\Z")
 """The end of a sentence, which is none of three dots."""
@@ -104,13 +105,15 @@ _FUNCTIONS = frozenset(
     )
 )
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
-_GREEK = frozenset(
-    _words(
+_SYMBOLS = {"Pr": "P"} | {
+    name: name
+    for name in _words(
         "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta kappa lambda mu nu xi "
         "rho sigma tau phi varphi chi psi omega "
         "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
     )
-)
+}
+"""Commands that are names, and the names."""
 _OPERATORS = {
     "\\cdot": "*", "\\times": "*", "\\ast": "*", "\\div": "/", "\\le": "<=", "\\leq": "<=",
     "\\leqslant": "<=", "\\ge": ">=", "\\geq": ">=", "\\geqslant": ">=", "\\lt": "<", "\\gt": ">",
@@ -283,8 +286,8 @@ def _command(value: str) -> list[tuple[str, str]]:
         return [("frac", value)]
     if name in {"binom", "dbinom", "tbinom"}:
         return [("binom", value)]
-    if name in _GREEK:
-        return [("sym", name)]
+    if name in _SYMBOLS:
+        return [("sym", _SYMBOLS[name])]
     brackets = {"lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}
     if name in brackets:
         return [("op", brackets[name])]

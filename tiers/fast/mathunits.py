@@ -19,7 +19,7 @@ _TABLE = (
     ("cm centimeter centimeters centimetre centimetres", "1/100", _METRE),
     ("mm millimeter millimeters millimetre millimetres", "1/1000", _METRE),
     ("km kilometer kilometers kilometre kilometres", "1000", _METRE),
-    ("inch inches", "0.0254", _METRE),
+    ("in inch inches", "0.0254", _METRE),
     ("ft foot feet", "0.3048", _METRE),
     ("yd yard yards", "0.9144", _METRE),
     ("mi mile miles", "1609.344", _METRE),
