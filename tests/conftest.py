@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,11 @@ settings.load_profile("default-run")
 # A shell without a terminal starts what it runs in the background with Ctrl-C ignored, and the
 # programs that the tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests start hundreds of processes. Where Python is told to keep no bytecode, each of them would
+# compile anew all that it imports, which takes longer than most tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A user's process builds its commands once; to build them for each call takes longer than most.
 pytest.MonkeyPatch().setattr("typer.testing._get_command", cache(get_command))
