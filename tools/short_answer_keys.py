@@ -184,6 +184,7 @@ def choice(key: Key) -> None:
         "I weigh A against C.\n\nAnswer: %(l)s", "<think>A? C? D?</think>%(l)s",
         "The correct answer is (%(l)s) %(t)s.", "<answer>%(t)s</answer>", "#### %(l)s",
         "The answer is %(l)s, because it was said so.", "[%(l)s]", "Option %(l)s",
+        "The answer is **(%(l)s) %(t)s**.", "The answer is **%(l)s**, for it was said so.",
     ]  # fmt: skip
     for number, form in enumerate(forms):
         right = "ABCD"[number % 4]
@@ -400,6 +401,7 @@ def numeric(key: Key) -> None:
     ]:  # fmt: skip
         key.add(text, {"answer": 5}, NO, why, "known hack")
     key.add("\\boxed{5}\nThe answer is 5.0", {"answer": 5}, YES, "the same number twice", how)
+    _as_latex(key)
     key.broken("5", [
         ({}, "no answer", "no answer"), ({"answer": None}, "no answer", "nothing"),
         ({"answer": True}, "the task's answer", "a truth value"),
@@ -426,6 +428,12 @@ def numeric(key: Key) -> None:
     for digits, outcome in ((998, YES), (1001, NO)):
         key.add("9" * digits, {"answer": "9" * 998}, outcome, "a number near the bound", how)
     _around_boxes(key)
+
+
+def _as_latex(key: Key) -> None:
+    why, how = "a number as LaTeX writes it", "generator: fractions"
+    for said in ("\\boxed{%s{,}200}", "$%s\\,200$", "\\boxed{%s.2 \\cdot 10^{3}}"):
+        key.pair(said % 4, said % 5, {"answer": 4200}, why, how)
 
 
 def _around_boxes(key: Key) -> None:

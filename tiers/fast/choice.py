@@ -69,7 +69,7 @@ class Choice(MarkedVerifier):
     """
 
     name = "choice"
-    version = "2"
+    version = "3"
     task_fields = ("answer", "choices")
     control = Candidate("text", "A", task={"answer": "A"})
 
@@ -118,7 +118,8 @@ def _label(said: str, choices: _Choices) -> str:
     for form in (said, bare(said.rstrip("."))):  # A label may end with a point of its own.
         if known := choices.by_label.get(_folded(form)) or choices.by_text.get(_folded(form)):
             return known
-    plain = _HEAD.sub("", said, count=1) if _HEAD.match(said) else said
+    plain = bare(said.rstrip(".")).replace("**", "")
+    plain = _HEAD.sub("", plain, count=1) if _HEAD.match(plain) else plain
     for label in sorted(choices.by_label, key=len, reverse=True):
         rest = _behind(plain, label)
         if rest is not None and _is_harmless(rest, label, choices):

@@ -29,7 +29,7 @@ _CHANGED = re.compile(
 """What makes a number another one, or one of several, where it stands behind its mark."""
 _NUMBER = re.compile(
     r"([+-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]*)(?:\.([0-9]*))?"
-    r"(?:[eE]([+-]?[0-9]{1,9})|\s?\\times\s?10\^(?:\{([+-]?[0-9]{1,9})\}|([0-9])))?"
+    r"(?:[eE]([+-]?[0-9]{1,9})|\s?\\(?:times|cdot)\s?10\^(?:\{([+-]?[0-9]{1,9})\}|([0-9])))?"
 )
 
 
@@ -45,8 +45,8 @@ class Numeric(MarkedVerifier):
     r"""Accepts an output whose number is the task's `answer`.
 
     **Exact.** Numbers are decimals of up to 1000 characters and compared as such: `0.1` is not
-    the double next to it, and 1.1 is within 0.1 of 1. Read are signs, thousands (`1,234`),
-    fractions after a point, and powers of ten (`1e3`, `1.5 \times 10^{3}`).
+    the double next to it, and 1.1 is within 0.1 of 1. Read are signs, thousands (`1,234`,
+    `1{,}234`), fractions after a point, and powers of ten (`1e3`, `1.5 \times 10^{3}`).
 
     **Strict.** Units, percent, hedges, ranges, sums that are not worked out, words, NaN, infinity
     and digits of other scripts are rejected.
@@ -65,7 +65,7 @@ class Numeric(MarkedVerifier):
     """
 
     name = "numeric"
-    version = "3"
+    version = "4"
     task_fields = ("answer", "tolerance", "relative", "unit")
     control = Candidate("text", "42", task={"answer": 42})
 
@@ -91,7 +91,7 @@ def number(text: str) -> Fraction | None:
         >>> number("-1,234.5e2"), number("12,34"), number("nan")
         (Fraction(-123450, 1), None, None)
     """
-    text = text.replace(_MINUS, "-")
+    text = text.replace(_MINUS, "-").replace("{,}", ",").replace("\\,", ",")
     match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         return None
