@@ -342,6 +342,12 @@ def at_bounds(key: Key) -> None:
         ):  # fmt: skip
             task = {**form, "fold": [name], "criteria": windows}
             key.add(ONE, task, NO, f"a model that is {name}", EDITED)
+        for name, windows in (
+            ("touching closely", {"clashes": {"most": 0}}),
+            ("clashing", {"clashes": {"least": 1, "most": 100}}),
+        ):  # fmt: skip
+            task = {**form, "fold": [name], "criteria": windows}
+            key.add(ONE, task, YES, f"a model that is {name}, by its measure", EDITED)
         task = {**form, "fold": ["cis"], "criteria": {"cis": {"least": 7, "most": 7}}}
         key.add("PMKTAYIA", task, YES, "cis, and proline before all peptides", EDITED)
         for name, reason in (

@@ -60,14 +60,14 @@ def clashing(fold: Fold, first: int = 0) -> Fold:
     return fold.moved({fold.number(first, name): fold.at(first + 9, "O") + 0.9})
 
 
-def touching(fold: Fold) -> Fold:
+def touching(fold: Fold, by: float = 2.8) -> Fold:
     """The same beside the end of the tenth residue, 2.8 Å away as hydrogen bonds are: no clash."""
     first, tenth = (
         [atom.name for atom in fold.atoms if (atom.chain, atom.residue) == (0, residue)][-1]
         for residue in (0, 9)
     )
     along = fold.at(9, "CB") - fold.at(9, "CA")
-    away = 2.8 * along / np.linalg.norm(along)
+    away = by * along / np.linalg.norm(along)
     return fold.moved({fold.number(0, first): fold.at(9, tenth) + away})
 
 
@@ -129,6 +129,7 @@ FOLDS: Mapping[str, Callable[[Fold], Fold]] = {
     "cis": lambda fold: folded(fold.chains, omega=0.0),
     "in another order": lambda fold: folded(fold.chains[::-1]),
     "iptm 0": lambda fold: replace(fold, iptm=0.0),
+    "touching closely": lambda fold: touching(fold, 2.65),
     "sure": sure, "bent": bent, "clashing late": lambda fold: clashing(fold, 14),
     "of another protein": lambda fold: folded([chain[::-1] for chain in fold.chains]),
     "with a chain more": lambda fold: folded((*fold.chains, "GG")),
