@@ -441,8 +441,8 @@ class CandidateIndex:
         """What the learner was told, step by step, and what audits say of the same samples.
 
         A sample that the top tier has judged speaks for one over the chance with which it was
-        asked; rejected samples speak for themselves. Where nothing of a step was judged, nothing
-        is said of it.
+        asked; those that a lower tier has rejected speak for themselves. Where nothing of a step
+        was judged, nothing is said of it.
         """
         with self._file.reading() as connection:
             values = (_campaign(connection, campaign), run)

@@ -73,20 +73,23 @@ class _Told(NamedTuple):
     waits: int
     """1 if it has no reward yet, and may still get one."""
     rejected: int
+    """1 if a tier below the top has rejected its candidate."""
     truth: float | None
     """What the top tier says of it, on the learner's scale."""
     weight: float
-    """For how many samples that speaks: one over the chance with which it was asked."""
+    """For how many samples that speaks: one over the chance with which it was asked. Of one that
+    a lower tier has rejected it speaks for itself alone."""
 
     def sums(self) -> tuple[float, ...]:
         """What it adds to its step, in the order of the table `step`."""
-        has, is_audited = self.reward is not None, self.truth is not None
+        has, is_audited = self.reward is not None, self.truth is not None and not self.rejected
         reward, truth = self.reward or 0.0, self.truth or 0.0
-        is_reject = has and self.rejected
+        is_reject = has and bool(self.rejected)
+        own = reward if self.truth is None else truth
         return (
             1.0, float(has), reward, float(self.waits), float(is_reject),
-            reward if is_reject else 0.0, float(is_audited), self.weight * is_audited,
-            self.weight * truth,
+            own if is_reject else 0.0, float(is_audited), self.weight * is_audited,
+            self.weight * truth * is_audited,
         )  # fmt: skip
 
 
@@ -228,6 +231,8 @@ class _OfCampaign:
         known = orjson.loads(told)
         for name, tier in known.get("places", ()):
             self.tally.place(name, tier)
+        self.judge = self.tally.top if len(self.tally.tiers) > 1 else None
+        """The tier that audits ask; a ladder of one tier has none."""
         self.places = self._places()
         self.tally.units = {int(t): unit for t, unit in known.get("units", {}).items()}
         self.tally.primaries = {int(t): name for t, name in known.get("primaries", {}).items()}
@@ -373,13 +378,12 @@ class _OfCampaign:
             party = old[5] if old else ""
             if samples.groups is not None:
                 party = _text(samples.groups[at])
-            is_reject = reward.is_rejected
-            is_judged = not is_reject and reward.tier == self.tally.top
-            score = self.tally.subjects[key].score(self.tally.top) if is_judged else None
-            truth = None if score is None else self.tally.worth(score[0])
+            subject = self.tally.subjects[key]
+            is_judged = self.judge is not None and reward.tier == self.judge
             told = _Told(
-                reward.value, int(reward.value is None and reward.pending), int(is_reject), truth,
-                weight,
+                reward.value, int(reward.value is None and reward.pending),
+                int(self._is_sorted_out(subject)),
+                self.tally.truth(subject) if is_judged else None, weight,
             )  # fmt: skip
             self.run(
                 "INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -394,6 +398,11 @@ class _OfCampaign:
                 "INSERT INTO mention VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (self.rows[key], entry.id),
             )
+
+    def _is_sorted_out(self, subject: Subject) -> bool:
+        """Whether a tier below the top has rejected it."""
+        below = [places for tier, places in self.places if tier != self.tally.top]
+        return any(subject.stand(places) is Stand.REJECTED for places in below)
 
     def _run(self, name: str) -> int:
         values = (self.id, _text(name))

@@ -19,7 +19,7 @@ from typing import Final
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import cache_folder, make_private
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raise it whenever the tables change, or what is written into them."""
 _BUSY = 60.0
 """Seconds to wait for another viewer of the same ledger, which fills the same index."""

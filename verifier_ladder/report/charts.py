@@ -266,6 +266,12 @@ def steps_chart(
 def steps_text(steps: Sequence[StepMeans], beside: str = "by the shadow") -> str:
     """Where both curves begin and end, in words."""
     known = [step for step in steps if step.told is not None and step.shadow is not None]
+    rewarded = [step for step in steps if step.told is not None]
+    if rewarded and not known:
+        return (
+            f"told {rewarded[0].told:.2f} at first and {rewarded[-1].told:.2f} at last, and "
+            "nobody has looked whether that is so"
+        ).replace("-", "−")
     if not known:
         return "nothing is known of any step"
     first, last = known[0], known[-1]

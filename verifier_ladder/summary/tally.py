@@ -356,6 +356,18 @@ class Tally:
         """Bring a value of the target to the learner's scale."""
         return self._rule.scale(known, sign=self.sign)
 
+    def truth(self, subject: Subject) -> float | None:
+        """What the top tier says of a subject, on the learner's scale; None if it has not judged.
+
+        Of one that it has rejected that is what a reject earns.
+        """
+        places = [place for n, place in self.places.items() if self.tier_of[n] == self.top]
+        stand, scored = subject.stand(places), subject.score(self.top)
+        if stand is Stand.REJECTED and not (scored and self._rule.partial_credit):
+            return self._rule.reject
+        is_judged = stand in (Stand.ACCEPTED, Stand.REJECTED)
+        return self.worth(scored[0]) if is_judged and scored is not None else None
+
     def doubt(self, subject: Subject) -> str:
         """The verifier that all that is known of a subject rests on, if it is being gamed.
 

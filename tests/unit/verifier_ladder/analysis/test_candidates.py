@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import viewed
-from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost
+from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost, ladder_spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -207,33 +207,44 @@ def test_what_another_campaign_has_found_counts_here_too(
 
 
 def test_audits_stand_for_what_was_not_drawn(ledger: Ledger, index: CandidateIndex) -> None:
-    """Two of four were judged: one for certain, one with a chance of a half; one was rejected."""
+    """The top tier judged A for certain, B with a chance of a half, and rejected E with a quarter.
+
+    C was not drawn, and D was rejected below.
+    """
     history = History(ledger)
-    judged = {
-        name: replace(
-            item(name, reward=told),
-            verdicts={**item(name).verdicts, MEASURED: Verdict.accept(truth)},
-            reward=Reward(told, None, Tier.WORLD),
+    said = {"A": Verdict.accept(2.0), "B": Verdict.accept(-5.0), "E": Verdict.reject("no")}
+    judged = [
+        replace(
+            item(name), verdicts={**item(name).verdicts, MEASURED: verdict},
+            reward=Reward(0.9, None, Tier.WORLD),
         )
-        for name, told, truth in (("A", 0.9, 2.0), ("B", 0.9, -5.0))
-    }  # fmt: skip
+        for name, verdict in said.items()
+    ]  # fmt: skip
     reject = Item("D", "D", {GATE: Verdict.reject("no")}, Reward(0.0, 0.0, Tier.FAST, reason="no"))
     made = history._block
 
     def drawn(*given: object) -> object:
         block = made(*given)  # type: ignore[arg-type]
-        (columns,) = block.decisions
-        columns.propensity = [1.0, 0.5, 0.5, float("nan")]
+        block.decisions[0].propensity = [1.0, 0.5, 0.25, 0.5, float("nan")]
         return block
 
     history._block = drawn  # type: ignore[assignment,method-assign]
-    history.score([judged["A"], judged["B"], item("C", reward=0.9), reject])
+    history.score([*judged, item("C", reward=0.9), reject])
     (point,) = catch_up(index, ledger).curve("try", "one")
 
-    # The scale runs from 2 (0) to -12 (1): A is worth 0, B a half, and B speaks for two.
-    assert point.told == pytest.approx(0.675)
-    assert point.audited == pytest.approx((0.0 + 3 * (0.0 + 2 * 0.5) / 3) / 4)
-    assert (point.samples, point.audits) == (4, 2)
+    # The scale runs from 2 (0) to -12 (1): A is worth 0, B a half and speaks for two, E earns a
+    # reject and speaks for four; they stand for C too, and D for itself.
+    assert point.told == pytest.approx(4 * 0.9 / 5)
+    assert point.audited == pytest.approx(4 * (2 * 0.5) / (1 + 2 + 4) / 5)
+    assert (point.samples, point.audits) == (5, 3)
+
+
+def test_a_ladder_of_one_tier_tells_no_truth(ledger: Ledger, index: CandidateIndex) -> None:
+    """Nobody has looked whether what it says is so."""
+    History(ledger, "try", ladder_spec([GATE, ESTIMATE])).score([item("A", reward=0.9)])
+    (point,) = catch_up(index, ledger).curve("try", "one")
+
+    assert (point.told, point.audited, point.audits) == (0.9, None, 0)
 
 
 def test_many_steps_become_few_points(ledger: Ledger, index: CandidateIndex) -> None:

@@ -115,6 +115,7 @@ def test_the_ledger_page_lists_its_campaigns(get: Get) -> None:
 
     assert (row["name"], row["samples"], row["candidates"], row["alarms"]) == ("try", 3, 3, 1)
     assert row["best"]["label"] == "CCO"
+    assert "fast → simulation → high fidelity → world" in get("/ledger").text
 
 
 def test_the_campaign_page_says_who_won_beside_what_was_predicted(get: Get) -> None:
