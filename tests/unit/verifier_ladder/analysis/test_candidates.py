@@ -74,7 +74,7 @@ def play(history: History, steps: list[tuple[str, str]]) -> None:
             history.check(item(names), XTB, VERDICTS[what])
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(STEPS, st.integers(1, 5))
 def test_however_entries_are_batched_the_numbers_are_those_of_a_summary(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]], most: int
