@@ -45,6 +45,8 @@ _CHANCE: Final = 2.0
 """Correlations below so many standard errors count for nothing."""
 _NEVER: Final = 1e30
 """Stands for the deviation of a descriptor that never differed."""
+_LITTLE: Final = 1e-9
+"""What differs by less does so by rounding."""
 _LEAST: Final = 32
 NAMED: Final = 12
 """Characters of a version's name that are shown."""
@@ -427,7 +429,7 @@ def fit(inputs: Floats, targets: Floats, labels: int) -> Model:
     middle, scale = float(targets.mean()), float(targets.std()) or 1.0
     rows = np.clip((inputs - centre) / spread, -_FAR, _FAR)
     truth = (targets - middle) / scale
-    weight = _worth(rows, truth)
+    weight = worth(rows, truth)
     parts, unseen = _descended(torch, rows * weight, truth)
     with torch.no_grad():
         errors = (_said(torch, parts, torch.from_numpy(rows * weight)).numpy() - truth) ** 2
@@ -440,12 +442,20 @@ def fit(inputs: Floats, targets: Floats, labels: int) -> Model:
     )  # fmt: skip
 
 
-def _worth(rows: Floats, truth: Floats) -> Floats:
+def worth(rows: Floats, truth: Floats) -> Floats:
     """What each descriptor counts for: by how much its correlation exceeds what chance gives.
 
-    Most of some hundred descriptors are noise, and all alike they drown the rest.
+    Most of some hundred descriptors are noise, and all alike they drown the rest. How far one is
+    from its middle may matter, whichever way: that is invisible to its own correlation.
+
+    Args:
+        rows: Descriptors, in deviations from their means. Shape (n, descriptors).
+        truth: Labels, likewise. Shape (n,).
     """
-    found = np.abs(rows.T @ truth) / len(truth)
+    apart = np.abs(rows)
+    spread = apart.std(axis=0)
+    apart = (apart - apart.mean(axis=0)) / np.where(spread > _LITTLE, spread, _NEVER)
+    found = np.maximum(np.abs(rows.T @ truth), np.abs(apart.T @ truth)) / len(truth)
     kept = np.maximum(found - _CHANCE / np.sqrt(len(truth)), 0.0)
     kept = kept if kept.any() else np.ones(len(found))
     return np.asarray(_FAR * kept / np.sqrt((kept**2).sum()))

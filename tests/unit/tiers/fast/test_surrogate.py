@@ -20,6 +20,7 @@ from verifier_ladder.tiers.fast.surrogate import (
     Surrogate,
     trained_bytes,
     training_data,
+    worth,
 )
 
 
@@ -137,6 +138,17 @@ def test_a_package_may_offer_descriptors(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_descriptors_of_another_kind_are_refused() -> None:
     with pytest.raises(ConfigError, match="don't describe candidates of kind 'molecule'"):
         Surrogate(descriptors=Letters())
+
+
+def test_a_descriptor_counts_whichever_way_it_matters_and_noise_hardly() -> None:
+    rows = np.random.default_rng(0).normal(size=(64, 12))
+    truth = rows[:, 0] - 2.0 * np.abs(rows[:, 1])
+    rows[:, 2] = 0.1  # A constant, but for rounding.
+    found = worth(rows - rows.mean(axis=0), (truth - truth.mean()) / truth.std())
+
+    assert sorted(np.argsort(found)[-2:].tolist()) == [0, 1]
+    assert found[2] == 0.0
+    assert found[3:].sum() < min(found[0], found[1])
 
 
 @pytest.mark.slow
