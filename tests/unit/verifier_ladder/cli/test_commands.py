@@ -65,7 +65,7 @@ CALLS: dict[str, list[str]] = {
     "try": ["words.py:words", "--kind", "choice"],
     "case out": ["--out", "order.csv"], "case in": ["rows.jsonl"],
     "case approve": ["--rows", "96", "--by", "ada"], "case seal": [],
-    "case feed": ["prices.csv"], "case resettle": [],
+    "case feed": ["prices.csv"], "case resettle": [], "view": ["--no-open", "--port", "0"],
 }  # fmt: skip
 MAKE_A_LEDGER = {
     "demo", "score", "serve", "campaign import", "ledger seal", "ledger restore", "token add",
@@ -180,9 +180,9 @@ def test_an_option_that_does_not_exist_is_wrong_usage(run: Any, name: str) -> No
     is_told(run(*call(name), "--no-such-option"), 2)
 
 
-@pytest.mark.parametrize("name", [name for name, _ in takes("ledger")])
+@pytest.mark.parametrize(("name", "param"), takes("ledger"), ids=told)
 def test_a_ledger_that_cannot_be_used_has_one_code_for_each_cause(
-    run: Any, folder: Path, name: str
+    run: Any, folder: Path, name: str, param: Any
 ) -> None:
     causes = {"missing.db": 2, "no/ledger.db": 2, "a-folder": 2, "garbage.db": 3, "other.db": 3}
     if name in {"doctor", "demo"}:  # The doctor finds it; the demo would need its packages.
@@ -192,7 +192,7 @@ def test_a_ledger_that_cannot_be_used_has_one_code_for_each_cause(
     if name == "ledger restore":  # What stood there is put aside.
         del causes["garbage.db"], causes["other.db"]
 
-    done = {place: run(*call(name), "--ledger", place) for place in causes}
+    done = {place: run(*replaced(name, param, place)) for place in causes}
 
     assert causes == {place: each.exit_code for place, each in done.items()}
     assert "Traceback" not in "".join(each.stderr for each in done.values())
@@ -274,7 +274,7 @@ def obeyed(text: str) -> list[str]:
     return [c for c in text if unicodedata.category(c) in {"Cc", "Cf"} and c != "\n"]
 
 
-@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"demo", "serve"}))
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"demo", "serve", "view"}))
 def test_hostile_names_and_texts_never_reach_the_terminal(
     run: Any, folder: Path, name: str
 ) -> None:

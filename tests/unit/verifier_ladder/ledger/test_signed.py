@@ -13,6 +13,7 @@ import pytest
 
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.ledger.counting import ALL_STEPS, StepCount
 from verifier_ladder.ledger.log import NotSignedError, SqlLog
 from verifier_ladder.ledger.signed import Signed, SignedFile, Tree
 from verifier_ladder.ledger.signer import key_place
@@ -47,6 +48,14 @@ def intact(path: Path) -> bool:
         return ledger.verify().is_intact
 
 
+SUMS = StepCount._fields[2:]
+
+
+def added(name: str) -> str:
+    """SQL that makes the sum over a run from its steps."""
+    return f"{name} = (SELECT sum({name}) FROM step_count WHERE step <> {ALL_STEPS})"
+
+
 def shortened(path: Path, size: int) -> None:
     """Take the end of a log away, with all that tells of it."""
     with closing(sqlite3.connect(path)) as connection:
@@ -62,6 +71,9 @@ def shortened(path: Path, size: int) -> None:
             f"DELETE FROM verdict WHERE entry_id > {size}",
             f"DELETE FROM entry WHERE id > {size}",
             f"DELETE FROM alias WHERE id > {size}",
+            f"UPDATE verdict_count SET checks = {size}",
+            f"DELETE FROM step_count WHERE step >= {size}",
+            f"UPDATE step_count SET {', '.join(map(added, SUMS))} WHERE step = {ALL_STEPS}",
         ):
             connection.execute(statement)
         for _, sql in guards:
