@@ -53,7 +53,7 @@ SUMS = StepCount._fields[2:]
 
 def added(name: str) -> str:
     """SQL that makes the sum over a run from its steps."""
-    return f"{name} = (SELECT sum({name}) FROM step_count WHERE step <> {ALL_STEPS})"
+    return f"{name} = (SELECT ifnull(sum({name}), 0) FROM step_count WHERE step <> {ALL_STEPS})"
 
 
 def shortened(path: Path, size: int) -> None:
