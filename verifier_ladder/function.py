@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from verifier_ladder.arguments import checked_value, options_checked
-from verifier_ladder.asynchronous import Answer, answers, patience, wait_for
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, ConfigError, VerifierError
@@ -17,6 +16,9 @@ from verifier_ladder.registry import REGISTRY
 from verifier_ladder.signature import LISTS, MESSAGES, RewardSignature, is_async, name_of
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier, failure
+
+if TYPE_CHECKING:
+    from verifier_ladder.asynchronous import Answer
 
 _OPTIONS = {
     "role", "isolation", "timeout", "memory", "batch_size", "reads", "task_fields",
@@ -74,20 +76,32 @@ class FunctionVerifier(Verifier):
         """Call the function itself, as if it had not been decorated."""
         return self.function(*args, **kwargs)
 
+    def setup(self) -> None:
+        """Load what awaits a function now, so that no candidate is charged for it."""
+        if self.is_async:
+            import verifier_ladder.asynchronous  # noqa: F401 - the others start without it
+
     def verify(self, candidates: Sequence[Candidate]) -> Iterable[Answer]:
         """Call the function for one candidate after the other, or once for all of them."""
-        if self.is_async and self.batch:
-            return wait_for(self._ask_all(candidates))
         if self.is_async:
-            return answers(self._ask, candidates, self.timeout, self.concurrency)
+            return self._awaited(candidates)
         if self.batch:
             return self._ask_all(candidates)  # type: ignore[no-any-return]
         return map(self._one, candidates)
+
+    def _awaited(self, candidates: Sequence[Candidate]) -> Iterable[Answer]:
+        from verifier_ladder.asynchronous import answers, wait_for
+
+        if self.batch:
+            return wait_for(self._ask_all(candidates))
+        return answers(self._ask, candidates, self.timeout, self.concurrency)
 
     def stream_groups(self, groups: Sequence[Candidate]) -> Iterator[object]:
         """Judge groups: where the function is async, `concurrency` of them at a time."""
         if not self.is_async:
             return super().stream_groups(groups)
+        from verifier_ladder.asynchronous import answers
+
         return answers(self._ask_group, groups, self.timeout, self.concurrency)
 
     async def _ask_group(self, group: Candidate) -> Verdict:
@@ -118,6 +132,8 @@ class FunctionVerifier(Verifier):
         """Seconds that the engine waits without progress."""
         if not self.is_async:
             return self.timeout
+        from verifier_ladder.asynchronous import patience
+
         calls = 1 if self.batch and self.scope != "group" else count
         return patience(calls, self.timeout, self.concurrency)
 

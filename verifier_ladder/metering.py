@@ -27,8 +27,6 @@ from contextlib import contextmanager, suppress
 from multiprocessing.popen_fork import Popen
 from typing import NamedTuple, TypeAlias
 
-import psutil
-
 TICKS = os.sysconf("SC_CLK_TCK")
 _PR_SET_CHILD_SUBREAPER = 36
 _ANY_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT | 0x40000000  # __WALL
@@ -224,6 +222,8 @@ def seconds_of(pid: int) -> float:
     tree = family(pid)
     if tree is not None:
         return sum(member.seconds for member in tree)
+    import psutil  # Here: most machines tell by themselves.
+
     total = 0.0
     with suppress(psutil.Error):
         process = psutil.Process(pid)

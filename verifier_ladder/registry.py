@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib.metadata import EntryPoint, entry_points
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,8 @@ from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, LadderError, PluginError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from verifier_ladder.verifiers import Verifier
 
 VERIFIER_GROUP = "verifier_ladder.verifiers"
@@ -202,13 +202,18 @@ class Registry:
 
     def _entry_points(self, group: str) -> dict[str, EntryPoint]:
         if self._found is None:
+            from importlib.metadata import entry_points
+
+            offered = entry_points()  # It reads a file of every package that is installed.
             self._found = {
-                wanted: {point.name: point for point in entry_points(group=wanted)}
+                wanted: {point.name: point for point in offered.select(group=wanted)}
                 for wanted in (VERIFIER_GROUP, CANONICALISER_GROUP)
             }
         return self._found[group]
 
     def _unknown(self, name: str) -> str:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, self.names(), n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return (

@@ -13,7 +13,6 @@ import ast
 import builtins
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
 import logging
@@ -492,14 +491,18 @@ def _folders(*names: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _version_of(package: str) -> str:
     """The version of the distribution that holds a package; often one of another name."""
+    from importlib.metadata import version
+
     holders = _distributions().get(package, ())
-    found = sorted({f"{name} {importlib.metadata.version(name)}" for name in holders})
+    found = sorted({f"{name} {version(name)}" for name in holders})
     return ", ".join(found) or str(getattr(sys.modules.get(package), "__version__", ""))
 
 
 @lru_cache(maxsize=1)
 def _distributions() -> Mapping[str, list[str]]:
-    return importlib.metadata.packages_distributions()
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
 
 
 def _library_of(function: types.FunctionType) -> str | None:

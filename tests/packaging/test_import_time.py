@@ -1,4 +1,4 @@
-"""Importing the package, or asking for help, loads no heavy library.
+"""Importing the package, asking for help, or starting a worker loads no heavy library.
 
 What is loaded decides the time and doesn't depend on the machine; `benchmarks/import_time.py`
 measures the time itself.
@@ -12,6 +12,7 @@ import pytest
 
 HEAVY = {"alembic", "ase", "celery", "numpy", "pyscf", "rdkit", "scipy", "sqlalchemy", "torch"}
 IMPORT = "import verifier_ladder"
+WORKER = "import verifier_ladder.scheduler.engines.worker"
 HELP = """
 import contextlib, io, sys
 from verifier_ladder.cli import main
@@ -32,3 +33,7 @@ def loaded_by(code: str) -> set[str]:
 @pytest.mark.parametrize("code", [IMPORT, HELP], ids=["import", "help"])
 def test_no_heavy_library_is_loaded(code: str) -> None:
     assert set() == loaded_by(code) & HEAVY
+
+
+def test_a_worker_starts_without_what_few_verifiers_need() -> None:
+    assert set() == loaded_by(WORKER) & (HEAVY | {"asyncio", "email", "psutil", "ssl"})

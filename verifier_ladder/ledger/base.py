@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from inspect import getattr_static, isfunction
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from verifier_ladder.arguments import checked, is_checked
@@ -71,8 +71,10 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
     def __init_subclass__(cls, **options: Any) -> None:
         """Have each method of a store check its arguments, by their annotations."""
         super().__init_subclass__(**options)
-        for name in dir(cls):
-            method = getattr_static(cls, name)
+        # `dir` and `getattr_static` find the same, and take 20 ms of every process.
+        owners = reversed(cls.__mro__)
+        found = {name: value for owner in owners for name, value in vars(owner).items()}
+        for name, method in found.items():
             if name.startswith("_") or name in _BY_THE_BATCH or not isfunction(method):
                 continue
             if not is_checked(method):
