@@ -38,8 +38,6 @@ _MOST_STEP = 1 << 24
 """Steps below are counted; those from here on are drawn, or hashes."""
 _POINTS = 60
 """Points of a curve; of more steps, several become one."""
-_MOST_ENTRIES = 40
-"""Entries of one candidate that are read at its beginning, and as many at its end."""
 
 
 class Order(StrEnum):
@@ -318,15 +316,23 @@ class CandidateIndex:
             ).fetchone()  # fmt: skip
             return None if row is None else _listed(row, self._sign(connection, number))
 
-    def entries_of(self, candidate: Listed) -> list[int]:
-        """Entries that tell of a candidate, in order: its first ones, and its last."""
+    def entries_of(self, candidate: Listed) -> tuple[list[int], int]:
+        """Entries that tell of a candidate, in order, and how many there are in all.
+
+        Of one that came up often they are the first ones and the last: entries that score are
+        large, and say little new of what was known before.
+        """
+        found: set[int] = set()
         with self._file.reading() as connection:
-            found: set[int] = set()
-            for ending in ("ASC", "DESC"):
-                for told_in in _TOLD_IN:
-                    statement = f"{told_in} ORDER BY entry {ending} LIMIT ?"
-                    found.update(_first(connection, statement, candidate.number, _MOST_ENTRIES))
-        return sorted(found)
+            for statement, most in _TOLD_IN.items():
+                for ending in ("ASC", "DESC"):
+                    whole = f"{statement} ORDER BY entry {ending} LIMIT ?"
+                    found.update(_first(connection, whole, candidate.number, most))
+            (count,) = connection.execute(
+                f"SELECT count(*) FROM ({' UNION '.join(_TOLD_IN)})",
+                (candidate.number,) * len(_TOLD_IN),
+            ).fetchone()
+        return sorted(found), count
 
     def written_in(self, keys: Sequence[str]) -> dict[str, int]:
         """The entry that holds the text of each candidate, by its key."""
@@ -473,10 +479,14 @@ _STEPS = (
     "FROM run r JOIN step s ON s.run = r.id WHERE r.campaign = ? AND r.name = ? "
     f"AND s.step BETWEEN 0 AND {_MOST_STEP}"
 )
-_TOLD_IN = (
-    "SELECT entry FROM mention WHERE candidate = ?",
-    "SELECT entry FROM judged WHERE content = (SELECT content FROM candidate WHERE id = ?)",
-)
+_JUDGED = "SELECT entry FROM judged WHERE content = (SELECT content FROM candidate WHERE id = ?)"
+_TOLD_IN = {
+    "SELECT entry FROM mention WHERE candidate = ? AND revises = 0": 3,
+    "SELECT entry FROM mention WHERE candidate = ? AND revises = 1": 10,
+    f"{_JUDGED} AND scores = 0": 10,
+    f"{_JUDGED} AND scores = 1": 1,
+}
+"""Where entries of a candidate are found, and how many of them are read at either end."""
 _LISTED = (
     "c.id, t.key, c.task, t.kind, t.label, c.samples, c.reward, c.uncertainty, c.mean, "
     "c.deviation, c.known, c.spread, c.known_tier, c.truth, c.standing, c.reached, c.told, "

@@ -167,8 +167,12 @@ class _Batch:
         for key, first in rows.items():
             self.contents[key] = self._content(key, first)
         self.connection.executemany(
-            "INSERT INTO judged VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [(self.contents[key], e.id) for e, block in self.taken for key in _judged(block)],
+            "INSERT INTO judged VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            [
+                (self.contents[key], int(block.kind == "score"), entry.id)
+                for entry, block in self.taken
+                for key in _judged(block)
+            ],
         )
 
     def _content(self, key: bytes, first: tuple[CandidateRow, int] | None) -> int:
@@ -395,8 +399,8 @@ class _OfCampaign:
             if block.kind == "score":
                 self.last[key] = (run, samples.step, position)
             self.run(
-                "INSERT INTO mention VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (self.rows[key], entry.id),
+                "INSERT INTO mention VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (self.rows[key], int(block.kind != "score"), entry.id),
             )
 
     def _is_sorted_out(self, subject: Subject) -> bool:

@@ -19,7 +19,7 @@ from typing import Final
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import cache_folder, make_private
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Raise it whenever the tables change, or what is written into them."""
 _BUSY = 60.0
 """Seconds to wait for another viewer of the same ledger, which fills the same index."""
@@ -41,7 +41,8 @@ CREATE TABLE content (
 );
 CREATE VIRTUAL TABLE word USING fts5(label, content='', detail=none, tokenize='trigram');
 CREATE TABLE judged (
-    content INTEGER NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (content, entry)
+    content INTEGER NOT NULL, scores INTEGER NOT NULL, entry INTEGER NOT NULL,
+    PRIMARY KEY (content, scores, entry)
 ) WITHOUT ROWID;
 CREATE TABLE candidate (
     id INTEGER PRIMARY KEY, campaign INTEGER NOT NULL, content INTEGER NOT NULL,
@@ -60,7 +61,8 @@ CREATE INDEX candidate_truth ON candidate (campaign, truth, id) WHERE truth IS N
 CREATE INDEX candidate_gap ON candidate (campaign, gap, id) WHERE gap IS NOT NULL;
 CREATE INDEX candidate_samples ON candidate (campaign, samples, id);
 CREATE TABLE mention (
-    candidate INTEGER NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (candidate, entry)
+    candidate INTEGER NOT NULL, revises INTEGER NOT NULL, entry INTEGER NOT NULL,
+    PRIMARY KEY (candidate, revises, entry)
 ) WITHOUT ROWID;
 CREATE TABLE sample (
     run INTEGER NOT NULL, step INTEGER NOT NULL, position INTEGER NOT NULL,

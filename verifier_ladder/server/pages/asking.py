@@ -171,7 +171,7 @@ def candidate(request: Request, campaign: CampaignNamed, key: Digest, task: Task
     found = viewer.index.candidate(campaign, bytes.fromhex(key), bytes.fromhex(task))
     if found is None:
         raise HTTPException(404, f"the lists hold no candidate {key[:16]} of {campaign!r}")
-    entries = viewer.index.entries_of(found)
+    entries, count = viewer.index.entries_of(found)
     with viewer.reader.reading() as store:
         row = _known(store, campaign)
         events = story(
@@ -183,7 +183,8 @@ def candidate(request: Request, campaign: CampaignNamed, key: Digest, task: Task
     return {
         "campaign": campaign, "candidate": found, "content": content,
         "unit": (row.ladder.get("target") or {}).get("unit", ""), "timeline": events,
-        "entries": entries, "proof": [_proof(viewer, event) for event in events],
+        "entries": entries, "entries_in_all": count,
+        "proof": [_proof(viewer, event) for event in events],
         "_drawings": drawn, "_again": again, "_most": _MOST_SHOWN,
     }  # fmt: skip
 

@@ -32,7 +32,7 @@ _SHARE = 20.0
 _FRESH = 2.0
 """Seconds for which a count of the work queue is shown."""
 _NICENESS = 10
-_BLOCKS = 16
+_BLOCKS = 32
 
 
 class State(NamedTuple):

@@ -270,6 +270,24 @@ def test_samples_of_a_prompt_are_found_by_one_of_them(
     assert index.party("try", "one", 0, 99) is None
 
 
+def test_of_a_frequent_candidate_the_first_entries_and_the_last_are_read(
+    ledger: Ledger, index: CandidateIndex
+) -> None:
+    history = viewed.record(ledger)
+    for _ in range(20):
+        history.score([viewed.METHANOL])
+    catch_up(index, ledger)
+    often = index.candidate("try", viewed.METHANOL.content)
+    seldom = index.candidate("try", viewed.ETHANOL.content)
+    assert often is not None
+    assert seldom is not None
+    (told, count), scored = index.entries_of(often), ledger.mentions(viewed.METHANOL.content)
+
+    assert count == len(scored) == 21
+    assert told == [*scored[:3], *scored[-3:]]
+    assert index.entries_of(seldom) == (ledger.mentions(viewed.ETHANOL.content), 5)
+
+
 def test_a_damaged_entry_is_counted_and_keeps_nobody_out(
     ledger: Ledger, index: CandidateIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
