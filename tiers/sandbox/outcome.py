@@ -91,9 +91,10 @@ def _ending(told: Told, program: Program, limits: Limits) -> tuple[Ending, dict[
 
 def _exited(told: Told, program: Program) -> tuple[Ending, dict[str, Any]]:
     """How it ended by itself."""
-    if program.kind != "command" and told.result[:1] == b"e":
-        return _raised(told.result[1:])
     if os.WEXITSTATUS(told.report["status"]):
+        # Of a process that ended well, a child has told this.
+        if program.kind != "command" and told.result[:1] == b"e":
+            return _raised(told.result[1:])
         return (Ending.FILES if told.report["full"] else Ending.EXITED), {}
     if program.kind != "function":
         return Ending.FINISHED, {}

@@ -238,6 +238,24 @@ def solve(children):
     assert Ending.PROCESSES is run(source, 4, processes=4).ended
 
 
+CHILD_RAISES = """
+import os
+child = os.fork()
+if not child:
+    raise ValueError
+os.waitpid(child, 0)
+os._exit(0)
+"""
+
+
+def test_a_script_that_ends_well_is_not_one_whose_child_has_raised(sandbox: Sandbox) -> None:
+    program = Program({"main.py": CHILD_RAISES}, entry="main.py")
+
+    (result,) = sandbox.run(program, [Input()])
+
+    assert (Ending.FINISHED, 0) == (result.ended, result.status), result
+
+
 TOGETHER = """
 import resource, threading
 def solve(count):
