@@ -245,10 +245,6 @@ def chance(runs: int, most: int = 512) -> None:
         held = draws.random(most) < Surrogate().held_out
         said = {0: draws.normal(size=most)}
         while labels <= most:
-            if labels >= 64 * 2**version:
-                version += 1
-                said[version] = 0.3 * draws.normal(size=most)
-                state.shadow = {"name": version}
             told_ = list(lessons(truth[:labels]))
             rows = np.flatnonzero(held[:labels]).tolist()
             values = {_key(row): float(truth[row]) for row in rows}
@@ -259,6 +255,10 @@ def chance(runs: int, most: int = 512) -> None:
             ]  # fmt: skip
             state = decided(state, *reviews)
             began += state.speaks is not None
+            if labels >= 64 * 2**version:
+                version += 1
+                said[version] = 0.3 * draws.normal(size=most)
+                state.shadow = {"name": version}
             labels = ceil(labels * LOOKS)
         ended += state.speaks is not None
     print(

@@ -389,10 +389,10 @@ def decided(state: State, speaks: Review | None, shadow: Review | None) -> State
 class Surrogates:
     """Trains the surrogate of one campaign, reviews its versions, and says which one speaks.
 
-    At `Surrogate.first` labels, and each time that they have grown by √2, there is a look: a new
-    version is trained if labels have doubled, then the version in shadow and the one that speaks
-    are reviewed. A version begins to speak when it beats the null beyond doubt, and steps aside
-    when it no longer beats it on average.
+    At `Surrogate.first` labels, and each time that they have grown by √2, there is a look: the
+    version in shadow and the one that speaks are reviewed, then a new version is trained if labels
+    have doubled, which is in shadow until the next look. A version begins to speak when it beats
+    the null beyond doubt, and steps aside when it no longer beats it on average.
 
     A look runs in the background and can be killed at any time: what it would have written is
     written at the next one.
@@ -519,12 +519,10 @@ class Surrogates:
         training, recent = labels[max(0, due - _KEPT) : due], labels[-_KEPT:]
         self._describe({label.content for label in (*training, *recent)}, pool)
         made = _Made(State(len(labels), state.trained, state.speaks, state.shadow))
-        if due:
-            self._train(due, training, pool, made)
-        reviews = [
-            self._reviewed(ref, recent, made) for ref in (made.state.speaks, made.state.shadow)
-        ]
+        reviews = [self._reviewed(ref, recent, made) for ref in (state.speaks, state.shadow)]
         made.state = decided(made.state, *reviews)
+        if due:  # Last: what is trained now is in shadow until the next look.
+            self._train(due, training, pool, made)
         self._write(made, was=state, after=last.id if last else 0)
 
     def _describe(self, wanted: Collection[bytes], pool: WorkerPool) -> None:
@@ -571,7 +569,7 @@ class Surrogates:
                 charged = Charged(int(Tier.FAST), by.name, by.version)
                 made.charges = {charged: (cost_of(by, [known]), 1)}
             files = (_data(known, name, self._ledger) for name in _FILES)
-            made.models[key.hex()] = Model.read(key.hex(), *files)
+            Model.read(key.hex(), *files)  # What can't be read is no version.
         except (ToolError, ValueError) as error:
             _LOG.warning(
                 "campaign %s: no version of its surrogate could be trained for %d labels (%s); it "
@@ -590,7 +588,7 @@ class Surrogates:
         """How a version has done; None where there is none that can be used."""
         if ref is None:
             return None
-        model = made.models.get(str(ref["name"])) or self._model(ref)
+        model = self._model(ref)
         if model is None:
             return Review(0.0, nan, nan)
         rows = side(self._own, labels, self._described, is_held_out=True)
@@ -669,7 +667,6 @@ class _Made:
     state: State
     rows: list[VerdictRow] = field(default_factory=list)
     charges: dict[Charged, tuple[Cost, int]] = field(default_factory=dict)
-    models: dict[str, Model] = field(default_factory=dict)
     reviews: dict[str, Review] = field(default_factory=dict)
 
 

@@ -12,10 +12,10 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
-from math import inf
 from pathlib import Path
+from threading import Thread
 from time import monotonic, sleep, time
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -33,13 +33,12 @@ if TYPE_CHECKING:
 
 _LOG = ContainedLog("verifier_ladder")
 _SMI = ("nvidia-smi", "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits")
-_PATIENCE, _AGAIN = 20.0, 60.0
-"""Seconds that the driver has to answer, and after which it is asked again if it has not."""
+_PATIENCE, _LONGEST, _AGAIN = 20.0, 60.0, 60.0
+"""Seconds for which the driver's first answer is waited for, for which any may take, and after
+which the driver is asked again where it has failed."""
 _NONE = (6, 9, 12)
 """Exit codes of `nvidia-smi` by which there is no GPU: none was found, no driver is loaded, its
 library is not there."""
-_SILENT = [-inf]
-"""Until when it is not asked, by the clock that never goes back."""
 _LOOK = 0.25
 """Seconds until the next look for room."""
 _MOST_RUNS = 1000
@@ -98,31 +97,73 @@ def _asked(names: tuple[str, ...] | None) -> tuple[Device, ...]:
     return () if names == () else tuple(read_smi(_told(), names))
 
 
-@lru_cache(maxsize=1)
+class _Question:
+    """One call of `nvidia-smi`, beside whoever waits: no kill ends one that a driver holds."""
+
+    def __init__(self, patience: float) -> None:
+        """Ask.
+
+        Args:
+            patience: Seconds from now for which anybody waits for the answer.
+        """
+        self._answer, self._asked_at, self._patience = Future[str](), monotonic(), patience
+        self._is_logged = False
+        Thread(target=self._ask, name="nvidia-smi", daemon=True).start()
+
+    def _ask(self) -> None:
+        try:
+            told = subprocess.run(  # noqa: S603
+                _SMI, capture_output=True, text=True, timeout=_LONGEST, check=True
+            )
+            self._answer.set_result(told.stdout)
+        except (OSError, subprocess.SubprocessError) as error:
+            is_none = isinstance(error, OSError) or getattr(error, "returncode", None) in _NONE
+            self._answer.set_result("") if is_none else self._answer.set_exception(error)
+
+    def told(self) -> str:
+        """What the driver tells; "" where there is none.
+
+        Raises:
+            GpusNotKnownError: If it failed, or has not answered yet.
+        """
+        left = self._asked_at + self._patience - monotonic()
+        try:
+            return self._answer.result(max(0.0, left))
+        except (TimeoutError, subprocess.SubprocessError) as error:
+            unknown = GpusNotKnownError(
+                "which GPUs this machine has is not known: nvidia-smi failed, or has not answered "
+                "yet; it is asked again in a minute, and VLADDER_GPU_MEMORY says what there is "
+                "where it can't"
+            )
+            if not self._is_logged:
+                self._is_logged = True
+                _LOG.warning("%s", unknown)
+            raise unknown from error
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is time for another one; never while this one hangs."""
+        has_failed = self._answer.done() and self._answer.exception() is not None
+        return has_failed and monotonic() >= self._asked_at + _AGAIN
+
+
+_QUESTIONS: list[_Question] = []
+"""The last one asked by this process."""
+
+
 def _told() -> str:
     """What the driver tells, once it does; "" where there is none.
 
+    The first answer is waited for, later ones are not: who claims checks is held up once at most.
+
     Raises:
-        GpusNotKnownError: If it does not, or did not a moment ago.
+        GpusNotKnownError: If it does not tell now.
     """
-    unknown = GpusNotKnownError(
-        "which GPUs this machine has is not known: nvidia-smi failed, or took longer than "
-        f"{_PATIENCE:g} s; it is asked again in a minute, and VLADDER_GPU_MEMORY says what there "
-        "is where it can't"
-    )
-    if monotonic() < _SILENT[0]:
-        raise unknown
-    try:
-        told = subprocess.run(_SMI, capture_output=True, text=True, timeout=_PATIENCE, check=True)  # noqa: S603
-    except OSError:
-        return ""
-    except subprocess.SubprocessError as error:
-        if getattr(error, "returncode", None) in _NONE:
-            return ""
-        _SILENT[0] = monotonic() + _AGAIN
-        _LOG.warning("%s", unknown)
-        raise unknown from error
-    return told.stdout
+    if not _QUESTIONS:
+        _QUESTIONS.append(_Question(_PATIENCE))
+    elif _QUESTIONS[0].is_over:
+        _QUESTIONS[0] = _Question(0.0)
+    return _QUESTIONS[0].told()
 
 
 def _one_name() -> Callable[[str], str]:

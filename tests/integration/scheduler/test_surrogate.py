@@ -20,6 +20,7 @@ from verifier_ladder.scheduler.lessons import Lessons
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 from verifier_ladder.scheduler.surrogates import KIND
+from verifier_ladder.tiers.fast.surrogate import TRAINED, WEIGHTS
 
 OWN = surrogate(first=32, held_out=0.5)
 
@@ -104,7 +105,7 @@ def texts(begin: int, end: int) -> list[str]:
     return ["a" * (number % 4) + "x" * number for number in range(begin, end)]
 
 
-def test_it_trains_itself_and_speaks_once_it_beats_the_null(
+def test_it_trains_itself_and_speaks_once_it_has_beaten_the_null_in_shadow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hung, killed = Quick.begun[:] = tmp_path / "hung", tmp_path / "killed"
@@ -118,9 +119,12 @@ def test_it_trains_itself_and_speaks_once_it_beats_the_null(
     with searched(tmp_path / "l.db") as campaign:  # The one before has ended the training.
         campaign.score(texts(80, 81))
         until(lambda: blocks(campaign.ledger, KIND))
-        told = campaign.score(texts(100, 120))
+        told = campaign.score(texts(100, 170))
         assert campaign.drain("300 s")
-        (written,) = blocks(campaign.ledger, KIND)
+        until(lambda: blocks(campaign.ledger, KIND)[-1].facts["speaks"])
+        believed = campaign.score(texts(170, 190))
+        assert campaign.drain("300 s")
+        trained, reviewed, *later = blocks(campaign.ledger, KIND)
         report = replay(campaign.ledger, campaign.ledger.campaigns("c")[0])
     with open_ledger(tmp_path / "l.db") as ledger:
         assert isinstance(ledger, SqlLedger)
@@ -128,7 +132,12 @@ def test_it_trains_itself_and_speaks_once_it_beats_the_null(
         verified = ledger.verify()
 
     assert killed.exists()
-    assert (written.facts["trained"], written.facts["shadow"]) == (64, None)
-    assert [reward.components["surrogate"] for reward in told] == [n % 4 for n in range(100, 120)]
+    assert (trained.facts["trained"], trained.facts["speaks"]) == (64, None)
+    assert reviewed.facts["speaks"] == trained.facts["shadow"]
+    assert {reward.components["surrogate"] for reward in told} == {None}
+    assert [said.components["surrogate"] for said in believed] == [n % 4 for n in range(170, 190)]
     assert report.is_same
-    assert (verified.problems, verified.artifacts) == ([], 2)
+    files = {str(ref[name]) for block in (trained, reviewed, *later)
+             for ref in (block.facts["speaks"], block.facts["shadow"]) if ref
+             for name in (WEIGHTS, TRAINED)}  # fmt: skip
+    assert (verified.problems, verified.artifacts) == ([], len(files))

@@ -362,8 +362,7 @@ def one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def forget() -> None:
     """Have the driver asked anew."""
-    gpumemory._told.cache_clear()
-    gpumemory._SILENT[0] = 0.0
+    gpumemory._QUESTIONS.clear()
 
 
 @pytest.mark.usefixtures("one_gpu")
@@ -378,24 +377,29 @@ def test_a_gpu_is_the_same_one_by_its_number_and_by_its_uuid(
 
 
 @pytest.mark.usefixtures("one_gpu")
-@pytest.mark.parametrize("trouble", ["exec /bin/sleep 1000", "exit 15"], ids=["silent", "failed"])
-def test_a_driver_that_does_not_tell_is_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+@pytest.mark.parametrize("trouble", ["until [ -e {}/over ]; do /bin/sleep .01; done;", ""],
+                         ids=["silent", "failed"])  # fmt: skip
+def test_a_driver_that_does_not_tell_is_asked_again_and_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str, until: Any
 ) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    told = (tmp_path / "nvidia-smi").read_text()
-    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{trouble}\n")
-    with monkeypatch.context() as impatient:
-        impatient.setattr(gpumemory, "_PATIENCE", 0.1)
-        with pytest.raises(ToolError, match="which GPUs this machine has is not known"):
-            ended(":", gpu_memory="20GiB")
-        assert 1 == shell(":", gpu_memory="20GiB").at_once
-    (tmp_path / "nvidia-smi").write_text(told)
+    program, told = tmp_path / "nvidia-smi", (tmp_path / "nvidia-smi").read_text()
+    program.write_text(f"#!/bin/sh\n{trouble.format(tmp_path)} exit 15\n")
+    monkeypatch.setattr(gpumemory, "_PATIENCE", 0.1)
+    with pytest.raises(ToolError, match="which GPUs this machine has is not known"):
+        ended(":", gpu_memory="20GiB")
     with pytest.raises(ToolError, match="it is asked again in a minute"):
         ended(":", gpu_memory="20GiB")
-    gpumemory._SILENT[0] = 0.0  # The minute is over.
 
-    assert 3 == shell(":", gpu_memory="20GiB").at_once
+    slow = f"touch {tmp_path}/asked; until [ -e {tmp_path}/go ]; do /bin/sleep .01; done"
+    program.write_text(told.replace("\n", f"\n{slow}\n", 1))
+    (tmp_path / "over").touch()
+    monkeypatch.setattr(gpumemory, "_PATIENCE", 1e6)
+    monkeypatch.setattr(gpumemory, "_AGAIN", 0.0)
+    until(lambda: 1 == shell(":", gpu_memory="20GiB").at_once and (tmp_path / "asked").exists())
+    (tmp_path / "go").touch()
+
+    until(lambda: 3 == shell(":", gpu_memory="20GiB").at_once)
 
 
 @pytest.mark.usefixtures("one_gpu")
