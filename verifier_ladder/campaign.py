@@ -96,6 +96,7 @@ class Campaign(CampaignTruth):
         self._alarms = AlarmWatch(ledger, name)
         self._unanswered = UnansweredWatch(name, ladder.alerts)
         self._ranges = RangeWatch(ladder)
+        self._tracker = None
         self._noted = {run.name}
         self._conductor = patiently(lambda: join(name, ladder, ledger, **self._options))
 
@@ -179,18 +180,21 @@ class Campaign(CampaignTruth):
             },
             keeps_transcripts=load_settings().transcripts if transcripts is None else transcripts,
         )  # fmt: skip
-        campaign._begin(caps, horizon, beside)
+        campaign._begin(caps, horizon, beside, tracks=load_settings().track)
         return campaign
 
     def _begin(
-        self, caps: Caps, horizon: int | None, beside: tuple[Ladder, Caps] | None = None
-    ) -> None:
+        self, caps: Caps, horizon: int | None, beside: tuple[Ladder, Caps] | None = None,
+        *, tracks: bool = False,
+    ) -> None:  # fmt: skip
         """Record what was asked for, and open the shadow; if that fails, nothing stays open."""
         try:
             patiently(lambda: self._record(caps))
             if horizon is not None:
                 self._call(methodcaller("expect", horizon))
             self._shadow = self._cast(*beside) if beside else None
+            if tracks:
+                self.track()
         except BaseException:
             self.close()
             raise
@@ -291,6 +295,8 @@ class Campaign(CampaignTruth):
         self._unanswered.look(rewards)  # type: ignore[arg-type]
         self._alarms.look()
         self._ranges.look(rewards)  # type: ignore[arg-type]
+        if self._tracker is not None:
+            self._tracker.note()
         return rewards  # type: ignore[return-value]
 
     @checked()
@@ -436,6 +442,8 @@ class Campaign(CampaignTruth):
     def _leave(self) -> None:
         self._alarms.look(at_once=True)
         self._is_closed = True
+        if self._tracker is not None:
+            self._tracker.close()
         if self._shadow is not None:
             self._shadow.close()
         leave(self.name, self.ledger, self._conductor)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verifier_ladder.arguments import checked
-from verifier_ladder.errors import LedgerError
+from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Entry
 from verifier_ladder.rangewatch import RangeWatch
 from verifier_ladder.reward import Advantage, Revision
+from verifier_ladder.run import Run
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.late import RevisionReader, step_advantages
 from verifier_ladder.status import CampaignStatus, campaign_status
@@ -22,8 +24,10 @@ from verifier_ladder.unanswered import UnansweredWatch
 
 if TYPE_CHECKING:
     from verifier_ladder.forecast import Forecast
+    from verifier_ladder.notebook.plots import CampaignPlots
     from verifier_ladder.spending import Spending
     from verifier_ladder.summary.shadow import ShadowReport
+    from verifier_ladder.tracking import Tracker
 
 _LOG = logging.getLogger("verifier_ladder")
 _POLL = 0.05
@@ -83,10 +87,12 @@ class CampaignRecord:
 
     name: str
     ledger: Ledger
+    run: Run
     _is_closed: bool
     _alarms: AlarmWatch
     _ranges: RangeWatch
     _unanswered: UnansweredWatch
+    _tracker: Tracker | None
 
     @checked(after=0, wait=0)
     def revisions(
@@ -179,6 +185,48 @@ class CampaignRecord:
         from verifier_ladder.report import write_report
 
         return write_report(self.ledger, self.name, path)
+
+    @checked()
+    def track(self, writer: Any = None) -> None:
+        """Send curves to the trackers in which this process has a run, beside the learner's own.
+
+        They are W&B (`wandb.run`), MLflow (`mlflow.active_run()`) and TensorBoard. Sent are, by
+        the learner's own steps, the mean reward, what audits say of it, shares without a reward,
+        what was spent by tier, and alarms as text: numbers of all processes of the run, under
+        `vladder/` and the campaign's name. A thread does it, until the campaign is closed; no
+        call waits for it or fails by it. A run that begins later is found at the next call of
+        `score`.
+
+        Args:
+            writer: A `SummaryWriter` of TensorBoard, which the other two don't need.
+
+        Raises:
+            ConfigError: If that is none, or the campaign is closed.
+            LedgerError: If the ledger can't be read.
+        """
+        from verifier_ladder.tracking import Tracker
+
+        if self._is_closed:
+            raise ConfigError(f"campaign {self.name!r} is closed; open it again")
+        if self._tracker is None:
+            self._tracker = Tracker(self.ledger, self.name, self.run.name)
+        self._tracker.note(writer)
+
+    @cached_property
+    def plot(self) -> CampaignPlots:
+        """Plots for notebooks and papers: `plot.funnel()`, `reward`, `agreement` and `cost`.
+
+        They need matplotlib; `plot.summary` and `plot.steps()` give the numbers behind them.
+        """
+        from verifier_ladder.notebook.plots import CampaignPlots
+
+        return CampaignPlots(self.ledger, self.name)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from verifier_ladder.notebook.cards import campaign_card
+
+        return campaign_card(self.ledger, self.name)
 
     def status(self) -> CampaignStatus:
         """Where every check stands right now, tier by tier."""

@@ -7,8 +7,13 @@ asyncio's cancellation. So a thread that runs others' code catches `BaseExceptio
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import current_thread, main_thread
-from typing import Any
+from typing import Any, Final
+
+_MOST_ERRORS: Final = 20
+"""Different errors that are logged."""
 
 
 def ends_program(error: BaseException) -> bool:
@@ -68,3 +73,34 @@ class ContainedLog(logging.LoggerAdapter[logging.Logger]):
         except BaseException as error:
             if ends_program(error):
                 raise
+
+
+class Containment:
+    """Runs others' code: what it raises is logged, once for each error, and costs nobody more.
+
+    **Threads** may share it.
+
+    Example:
+        >>> contained = Containment(ContainedLog("verifier_ladder"), "the exporter failed")
+        >>> with contained():
+        ...     print("told")
+        told
+    """
+
+    def __init__(self, log: ContainedLog, what: str) -> None:
+        """Log there; `what` says what has failed, before the error's own words."""
+        self._log, self._what = log, what
+        self._errors: set[str] = set()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Around the code."""
+        try:
+            yield
+        except BaseException as error:
+            if ends_program(error):
+                raise
+            text = text_of(error)
+            if text not in self._errors and len(self._errors) < _MOST_ERRORS:
+                self._errors.add(text)
+                self._log.warning("%s: %s", self._what, text)

@@ -69,6 +69,12 @@ class Reward(NamedTuple):
         """
         return self.uncertainty == 0.0 and bool(self.reason) and self.failed_at is None
 
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from verifier_ladder.notebook.cards import reward_card
+
+        return reward_card(self)
+
 
 def _is_number(value: object) -> bool:
     try:
@@ -105,6 +111,12 @@ class Revision(NamedTuple):
     of the group change too: `Campaign.advantages`."""
     evaluation: bool = False
     """Whether the sample evaluates the policy: no learner is to be corrected by it."""
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from verifier_ladder.notebook.cards import revision_card
+
+        return revision_card(self)
 
 
 class Advantage(NamedTuple):

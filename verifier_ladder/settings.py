@@ -163,6 +163,11 @@ class Settings(BaseModel):
         default="",
         description="What to tell of this process's work: traces, metrics, or both with a comma.",
     )
+    track: bool = Field(
+        default=False,
+        description="Whether campaigns send their curves to W&B or MLflow, if their process has "
+        "a run, as `Campaign.track` does.",
+    )
     metrics_port: int | None = Field(
         default=None,
         ge=0,

@@ -338,6 +338,12 @@ class Verdict:
         """Whether the verdict may be cached: an outage never is, it starts a new attempt."""
         return self.failed_at is None
 
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from verifier_ladder.notebook.cards import verdict_card
+
+        return verdict_card(self)
+
 
 _new = object.__new__
 (

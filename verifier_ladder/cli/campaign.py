@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from verifier_ladder.cli import options, output
+from verifier_ladder.cli.bundle import bundle
 from verifier_ladder.cli.code import Imported, import_all
 from verifier_ladder.cli.forecast import forecast
 from verifier_ladder.cli.opening import (
@@ -381,6 +382,7 @@ def _lines(store: Ledger, name: str, every: float, *, once: bool) -> None:
         sleep(every)
 
 
+app.command("bundle")(bundle)
 app.command("cancel")(cancel)
 app.command("forecast")(forecast)
 app.command("import")(import_)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from time import perf_counter
 from typing import Any
 
-from verifier_ladder.containment import ContainedLog, ends_program, text_of
+from verifier_ladder.containment import ContainedLog, Containment
 from verifier_ladder.ledger.records import CheckRow, Claim, Request, VerdictRow
 from verifier_ladder.reward import Reward
 from verifier_ladder.telemetry.metrics import Metrics
@@ -17,8 +17,6 @@ from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _LOG = ContainedLog("verifier_ladder")
-_MOST_ERRORS = 20
-"""Different errors that are logged."""
 Enqueue = list[tuple[CheckRow, Sequence[Request]]]
 
 
@@ -42,19 +40,7 @@ class Instruments:
     def __init__(self, traces: Traces | None, metrics: Metrics | None) -> None:
         """Pass on to these; None is passed over."""
         self.traces, self.metrics = traces, metrics
-        self._errors: set[str] = set()
-
-    @contextmanager
-    def _contained(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException as error:  # It is an exporter's code.
-            if ends_program(error):
-                raise
-            text = text_of(error)
-            if text not in self._errors and len(self._errors) < _MOST_ERRORS:
-                self._errors.add(text)
-                _LOG.warning("telemetry failed, and is told on: %s", text)
+        self._contained = Containment(_LOG, "telemetry failed, and is told on")
 
     @contextmanager
     def scoring(self, campaign: str, run: str, step: int, samples: int) -> Iterator[None]:

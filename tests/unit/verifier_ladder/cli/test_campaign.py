@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from verifier_ladder.analysis import overview
 from verifier_ladder.budget import TOTAL
 from verifier_ladder.ledger import open_ledger
@@ -199,3 +201,18 @@ def test_spend_by_what_nobody_knows_says_by_what(run: Any, ledger: Path) -> None
 
     assert 2 == done.exit_code
     assert "label:KEY" in done.stderr
+
+
+def test_a_bundle_holds_the_pages_of_the_newest_campaign(
+    run: Any, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("verifier_ladder.report.drawings._can_draw", lambda: False)
+    done = run("campaign", "bundle", "--into", "pages", "--ledger", ledger)
+    again = run("campaign", "bundle", "--into", "pages", "--ledger", ledger)
+
+    assert 0 == done.exit_code, done.output
+    assert "pages of solvation written to pages; open pages/index.html" in done.stderr
+    assert "solvation" in (tmp_path / "pages" / "index.html").read_text()
+    assert 2 == again.exit_code
+    assert "exists already" in again.stderr

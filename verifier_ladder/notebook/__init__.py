@@ -1,0 +1,1 @@
+"""In a notebook and on paper: cards of campaigns, rewards and verdicts, and plots of campaigns."""
