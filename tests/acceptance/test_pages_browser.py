@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scored
 import viewed
 from chromium import Tab
 
@@ -93,5 +94,27 @@ def test_new_entries_appear_by_themselves(
     with open_ledger(ledger) as store:
         viewed.record(store, "another")
     until(lambda: "another" in tab.run("document.querySelector('#main').textContent"))
+
+    assert tab.complaints() == []
+
+
+@pytest.mark.browser
+def test_one_follows_numbers_and_outliers_to_their_candidates(
+    tab: Tab, address: str, ledger: Path, until: Any
+) -> None:
+    with open_ledger(ledger) as store:
+        scored.record(store, 20, "many")
+    tab.open(f"{address}/agreement?campaign=many")
+    until(lambda: tab.run("document.body.textContent.includes('Furthest apart')"))
+    tab.run("document.querySelector('svg a').focus()")
+    assert tab.run("document.activeElement.getAttribute('aria-label')").startswith("1: ")
+    tab.follow(scored.CHEAT)
+    assert scored.CHEAT in tab.run("document.querySelector('h1').textContent")
+    tab.follow("Tiers")
+    tab.follow("20 passed")
+    assert "20 candidates" in tab.run("document.querySelector('#found').textContent")
+    for page in ("verifiers", "queue", "runs"):
+        tab.open(f"{address}/{page}?campaign=try")
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 
     assert tab.complaints() == []

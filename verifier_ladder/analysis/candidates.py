@@ -8,7 +8,8 @@ what is proven: whoever looks at one candidate reads its entries.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from verifier_ladder.analysis import standtable
 from verifier_ladder.analysis.filling import LABEL, Standing, fill
 from verifier_ladder.analysis.indexfile import IndexFile, index_file
 from verifier_ladder.errors import ConfigError
@@ -83,6 +85,8 @@ class Listing:
     """What stands in the first 200 characters of the candidate, or begins its key."""
     after: str = ""
     """`ListPage.after` of the page before; empty for the first."""
+    said: tuple[Tier, Stand] | None = None
+    """A tier, and what it says of the candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +279,16 @@ class CandidateIndex:
         """Let go of the file."""
         self._file.close()
 
+    @contextmanager
+    def reading(self, campaign: str) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """Give a connection that sees one moment of the index, and the number of a campaign in it.
+
+        Args:
+            campaign: Its name; the number of one that the index does not know fits nothing.
+        """
+        with self._file.reading() as connection:
+            yield connection, _campaign(connection, campaign)
+
     # -- lists -----------------------------------------------------------------------------------
 
     def page(self, listing: Listing, size: int = 40) -> ListPage:
@@ -293,14 +307,14 @@ class CandidateIndex:
                 where.append(f"(c.{column}, c.id) {beyond} (?, ?)")
                 values += _place(listing.after)
             found = connection.execute(
-                f"SELECT {_LISTED}, c.{column} FROM candidate c INDEXED BY {index} "
+                f"SELECT {_LISTED}, c.{column} FROM candidate c {index} "
                 "CROSS JOIN content t ON t.id = c.content LEFT JOIN run r ON r.id = c.run "
                 f"WHERE {' AND '.join(where)} ORDER BY c.{column} {direction}, c.id {direction} "
                 "LIMIT ?",
                 (*values, size + 1),
             ).fetchall()
             sign = self._sign(connection, campaign)
-            count = None if listing.text else _count(connection, campaign, listing)
+            count = _fitting(connection, campaign, listing)
         rows = tuple(_listed(row, sign) for row in found[:size])
         more = f"{found[size - 1][-1]!r},{found[size - 1][0]}" if len(found) > size else ""
         return ListPage(rows, count, more)
@@ -313,6 +327,19 @@ class CandidateIndex:
                 f"SELECT {_LISTED} FROM content t JOIN candidate c ON c.content = t.id "
                 "LEFT JOIN run r ON r.id = c.run "
                 "WHERE t.key = ? AND c.campaign = ? AND c.task = ?", (key, number, task),
+            ).fetchone()  # fmt: skip
+            return None if row is None else _listed(row, self._sign(connection, number))
+
+    def best_of(self, campaign: str, run: str) -> Listed | None:
+        """The best candidate of a run, by what the top tier says; None if it has scored none."""
+        with self._file.reading() as connection:
+            number = _campaign(connection, campaign)
+            row = connection.execute(
+                f"SELECT {_LISTED} FROM (SELECT b.candidate FROM champion b WHERE b.run = "
+                "(SELECT id FROM run WHERE campaign = ? AND name = ?) "
+                "ORDER BY b.truth DESC, b.candidate DESC LIMIT 1) best "
+                "JOIN candidate c ON c.id = best.candidate JOIN content t ON t.id = c.content "
+                "LEFT JOIN run r ON r.id = c.run", (number, run),
             ).fetchone()  # fmt: skip
             return None if row is None else _listed(row, self._sign(connection, number))
 
@@ -513,7 +540,8 @@ def _filters(
     Where few candidates fit they are collected and sorted; where many fit, the sorted index is
     walked, and they come soon.
     """
-    column, _, index = _COLUMNS[listing.order]
+    column, _, name = _COLUMNS[listing.order]
+    index = f"INDEXED BY {name}"
     where, values = ["c.campaign = ?", "c.samples > 0"], list[Any]([campaign])
     if column != "id":
         where.append(f"c.{column} IS NOT NULL")
@@ -524,14 +552,19 @@ def _filters(
             where.append("c.reached = ?")
             values.append(int(listing.reached))
         if _count(connection, campaign, listing) <= _FEW:
-            index = "candidate_standing"
+            index = "INDEXED BY candidate_standing"
+    if listing.said is not None:
+        is_few = _saying(connection, campaign, *listing.said) <= _FEW
+        where.append(standtable.COLLECTED if is_few else standtable.LOOKED_UP)
+        values += [campaign, *map(int, listing.said)]
+        index = "NOT INDEXED" if is_few else index
     if listing.text:
         text = printable(listing.text, _MOST_LETTERS)
         found = _search(connection, text)
         if len(found) <= _FOUND:
             where.append("c.content IN (SELECT value FROM json_each(?))")
             values.append(orjson.dumps(found).decode())
-            index = "candidate_once"
+            index = "INDEXED BY candidate_once"
         else:
             where.append("t.label LIKE ? ESCAPE '\\'")
             values.append(_like(text))
@@ -547,6 +580,26 @@ def _count(connection: sqlite3.Connection, campaign: int, listing: Listing) -> i
         "AND (?2 IS NULL OR place = ?2) AND (?3 IS NULL OR state = ?3)",
         (campaign, place, state),
     ).fetchone()
+    return int(count)
+
+
+def _fitting(connection: sqlite3.Connection, campaign: int, listing: Listing) -> int | None:
+    """How many candidates a list has; None where nobody has counted those that fit all of it."""
+    if listing.text:
+        return None
+    if listing.said is None:
+        return _count(connection, campaign, listing)
+    if listing.standing is not None or listing.reached is not None:
+        return None
+    return _saying(connection, campaign, *listing.said)
+
+
+def _saying(connection: sqlite3.Connection, campaign: int, tier: Tier, stand: Stand) -> int:
+    """Of how many candidates a tier says so."""
+    (count,) = connection.execute(
+        "SELECT total(amount) FROM total WHERE campaign = ? AND name = 'stand' AND place = ? "
+        "AND state = ?", (campaign, int(tier), int(stand)),
+    ).fetchone()  # fmt: skip
     return int(count)
 
 

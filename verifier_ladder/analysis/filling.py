@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from verifier_ladder.analysis import champions, pairtable, spells, standtable
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
@@ -228,6 +229,9 @@ class _OfCampaign:
         """Number of each candidate, by what the tally calls it."""
         self.last: dict[bytes, tuple[int, int, int]] = {}
         """Run, step and position of the last sample of each candidate in this batch."""
+        self.runs_of: dict[bytes, set[int]] = {}
+        """Runs that have samples of each candidate in this batch."""
+        self.compared = pairtable.compared(row.ladder)
         self.run("INSERT INTO campaign (name) VALUES (?) ON CONFLICT DO NOTHING", (row.name,))
         self.id, told = self.run(
             "SELECT id, told FROM campaign WHERE name = ?", (row.name,)
@@ -318,6 +322,7 @@ class _OfCampaign:
             if stand is not Stand.FAILED:
                 found["answers", tier, 0] = subject.samples
                 found["own", tier, 0] = subject.own >> tier & 1
+        found.update(pairtable.counted(pairtable.pairs_of(subject, self.compared)))
         return found
 
     def _places(self) -> list[tuple[int, tuple[int, ...]]]:
@@ -357,6 +362,16 @@ class _OfCampaign:
                 *self._place(key), self.rows[key],
             ),
         )  # fmt: skip
+        self._beside(key, subject, at, None if truth is None else sign * truth)
+
+    def _beside(self, key: bytes, subject: Subject, at: _At, truth: float | None) -> None:
+        """Write what stands in tables of its own."""
+        connection, number = self.batch.connection, self.rows[key]
+        standtable.note(connection, self.id, number, at.stands)
+        champions.note(connection, self.runs_of.get(key, ()), number, truth)
+        if subject.samples:
+            pairs = pairtable.pairs_of(subject, self.compared)
+            pairtable.write(connection, self.id, number, subject.content, pairs)
 
     def _place(self, key: bytes) -> tuple[int | None, ...]:
         """Run, first step, step and position of a candidate's last sample."""
@@ -384,6 +399,7 @@ class _OfCampaign:
                 party = _text(samples.groups[at])
             subject = self.tally.subjects[key]
             is_judged = self.judge is not None and reward.tier == self.judge
+            self.runs_of.setdefault(key, set()).add(run)
             told = _Told(
                 reward.value, int(reward.value is None and reward.pending),
                 int(self._is_sorted_out(subject)),
@@ -479,6 +495,7 @@ class _OfCampaign:
     def _count(self) -> None:
         """Write what changed of the totals, and of the sums of the steps."""
         tally, totals = self.tally, self.totals
+        spells.note(self.batch.connection, self.id, tally.times)
         amounts: dict[tuple[str, int, int], float] = {
             **totals, ("entries", 0, 0): tally.entries, ("samples", 0, 0): tally.samples,
             ("revised", 0, 0): tally.revised,

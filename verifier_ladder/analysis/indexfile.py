@@ -16,10 +16,11 @@ from queue import Empty, SimpleQueue
 from time import time
 from typing import Final
 
+from verifier_ladder.analysis import champions, pairtable, spells, standtable
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import cache_folder, make_private
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Raise it whenever the tables change, or what is written into them."""
 _BUSY = 60.0
 """Seconds to wait for another viewer of the same ledger, which fills the same index."""
@@ -93,9 +94,11 @@ CREATE TABLE alarm (campaign INTEGER NOT NULL, entry INTEGER NOT NULL, facts TEX
 CREATE TABLE prompt (run INTEGER NOT NULL, party TEXT NOT NULL, entry INTEGER NOT NULL,
     PRIMARY KEY (run, party)) WITHOUT ROWID;
 """
+_BESIDE = (champions.SCHEMA, pairtable.SCHEMA, spells.SCHEMA, standtable.SCHEMA)
 _TABLES = (
     "campaign", "run", "content", "judged", "candidate", "mention", "sample", "step", "total",
     "reason", "alarm", "prompt",
+    *champions.TABLES, *pairtable.TABLES, *spells.TABLES, *standtable.TABLES,
 )  # fmt: skip
 
 
@@ -145,7 +148,8 @@ class IndexFile:
         make_private(self.path)
         connection = self._connect()
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+        schema = " ".join((_SCHEMA, *_BESIDE))
+        connection.executescript(f"BEGIN; {schema} PRAGMA user_version = {FORMAT}; COMMIT;")
         self._idle.put(connection)
 
     def _connect(self) -> sqlite3.Connection:

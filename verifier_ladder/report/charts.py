@@ -73,13 +73,22 @@ class Frame:
         places = [f"{self.x(x)} {self.y(y)}" for x, y in points]
         return "M" + "L".join(places)
 
-    def figure(self, title: str, description: str, marks: Iterable[Markup]) -> Markup:
-        """The whole chart: axes, marks, and words for those who can't see it."""
+    def figure(
+        self, title: str, description: str, marks: Iterable[Markup], role: str = "img"
+    ) -> Markup:
+        """The whole chart: axes, marks, and words for those who can't see it.
+
+        Args:
+            title: What it shows.
+            description: The same in a sentence, with its numbers.
+            marks: What is drawn inside the axes.
+            role: `group` where marks are links, which an image would hide from a keyboard.
+        """
         return Markup(
-            '<svg class="chart" viewBox="0 0 {w} {h}" role="img" aria-label="{title}">'
+            '<svg class="chart" viewBox="0 0 {w} {h}" role="{role}" aria-label="{title}">'
             "<title>{title}</title><desc>{description}</desc>{axes}{marks}</svg>"
         ).format(
-            w=WIDTH, h=HEIGHT, title=title, description=description,
+            w=WIDTH, h=HEIGHT, role=role, title=title, description=description,
             axes=self._axes(), marks=Markup().join(marks),
         )  # fmt: skip
 

@@ -58,6 +58,16 @@ class Times:
         self._spells += [(begun, ended), *reversed(later)]
 
     @property
+    def spells(self) -> Sequence[tuple[float, float]]:
+        """When any check was at work: spells that don't touch, in order."""
+        return self._spells
+
+    @property
+    def seconds(self) -> Mapping[float, int]:
+        """How many checks had each latency."""
+        return self._seconds
+
+    @property
     def wall(self) -> float | None:
         """Seconds during which any of its checks was at work; None if that is not known."""
         return sum(last - first for first, last in self._spells) if self._spells else None

@@ -18,8 +18,13 @@ from verifier_ladder.errors import LadderError
 from verifier_ladder.server.access import LOOPBACK, Door
 from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.limits import Limits
-from verifier_ladder.server.pages import asking
+from verifier_ladder.server.pages import asking, exporting
+from verifier_ladder.server.pages.agreement import agreement
+from verifier_ladder.server.pages.queue import queue
 from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset, render
+from verifier_ladder.server.pages.runs import runs
+from verifier_ladder.server.pages.tiers import tiers
+from verifier_ladder.server.pages.verifiers import verifiers
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.server.problems import problem, problem_of
 
@@ -37,9 +42,16 @@ _HEADERS = {
 """What every answer says to browsers."""
 _PRIVATE, _LASTING = "no-store", "private, max-age=86400, immutable"
 _SMALL = 1024
+_FILES = ("json", "jsonl", "csv")
+"""What is asked for by programs, which are told of problems as JSON."""
 PAGES: Final[dict[str, Callable[..., asking.Facts]]] = {
     "ledger": asking.ledger, "campaign": asking.campaign, "candidates": asking.candidates,
     "candidate": asking.candidate, "group": asking.group, "failures": asking.failures,
+    "tiers": tiers,
+    "agreement": agreement,
+    "verifiers": verifiers,
+    "queue": queue,
+    "runs": runs,
 }  # fmt: skip
 """What each page asks; each has its template of the same name."""
 
@@ -124,6 +136,8 @@ def create_viewer(where: str | Path, *, index: Path | None = None, draws: bool =
     app.add_api_route("/", lambda: RedirectResponse("/ledger"), include_in_schema=False)
     app.add_api_route(f"{ASSETS}/{{name}}", _asset, include_in_schema=False)
     app.add_api_route("/newest.json", _twin(asking.newest), response_class=Response)
+    app.add_api_route("/candidates.csv", exporting.as_csv, response_class=Response)
+    app.add_api_route("/candidates.jsonl", exporting.as_jsonl, response_class=Response)
     for name, ask in PAGES.items():
         app.add_api_route(f"/{name}.json", _twin(ask), response_class=Response)
         app.add_api_route(
@@ -173,7 +187,7 @@ def _asset(name: str) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     """Say what failed: as a problem where JSON was asked for, else as a page."""
     said = problem_of(error)
-    if request.url.path.rpartition(".")[2] == "json" or not isinstance(said.body, bytes):
+    if request.url.path.rpartition(".")[2] in _FILES or not isinstance(said.body, bytes):
         return said
     import orjson
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from math import isfinite
 from typing import Annotated, Any, Literal
 
-from fastapi import HTTPException, Query, Request
+from fastapi import Depends, HTTPException, Query, Request
 
 from verifier_ladder.analysis.candidates import Listed, Listing, Order, Party, StepPoint
 from verifier_ladder.analysis.filling import Standing
@@ -19,6 +19,7 @@ from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.status import tiers_of
 from verifier_ladder.summary.amounts import resources_text
 from verifier_ladder.summary.steps import StepMeans
+from verifier_ladder.summary.subject import Stand
 from verifier_ladder.text import hide_password
 from verifier_ladder.tier import Tier
 
@@ -31,6 +32,7 @@ Digest = Annotated[str, Query(pattern="^([0-9a-f]{2}){1,64}$")]
 Task = Annotated[str, Query(pattern="^([0-9a-f]{2}){0,64}$", description="Digest of its task.")]
 StandingNamed = Literal["", "unjudged", "rejected", "failed", "abstained", "accepted", "waiting"]
 TierNamed = Literal["", "fast", "simulation", "high_fidelity", "world"]
+SaidNamed = Literal["", "accepted", "rejected", "abstained", "failed"]
 _MOST_SHOWN = 20_000
 """Characters of a candidate or a prompt that a page shows."""
 _COMPLETION = 4_000
@@ -48,6 +50,16 @@ def _known(ledger: Ledger, name: str) -> CampaignRow:
     if row is None:
         raise HTTPException(404, f"the ledger holds no campaign {name!r}")
     return row
+
+
+def campaign_of(viewer: Viewer, name: str) -> CampaignRow:
+    """A campaign as the ledger records it.
+
+    Raises:
+        HTTPException: If the ledger holds none of this name.
+    """
+    with viewer.reader.reading() as store:
+        return _known(store, name)
 
 
 def newest(request: Request) -> Facts:
@@ -136,32 +148,52 @@ def _drawn(viewer: Viewer, candidates: Sequence[Listed]) -> tuple[Mapping[str, A
     return found, not drawn.are_all
 
 
-def candidates(
-    request: Request,
+def listing(
     campaign: CampaignNamed,
     *,
     order: Order = Order.REWARD,
     outcome: StandingNamed = "",
     reached: TierNamed = "",
+    by: Annotated[TierNamed, Query(description="A tier, for `said`.")] = "",
+    said: SaidNamed = "",
     text: Annotated[str, Query(max_length=1000)] = "",
     after: Annotated[str, Query(max_length=60)] = "",
-) -> Facts:
+) -> Listing:
+    """Which candidates an address asks for."""
+    return Listing(
+        campaign, order, Standing[outcome.upper()] if outcome else None,
+        Tier.parse(reached) if reached else None, text.strip(), after,
+        (Tier.parse(by), Stand[said.upper()]) if by and said else None,
+    )  # fmt: skip
+
+
+ListingAsked = Annotated[Listing, Depends(listing)]
+
+
+def asked_for(listing: Listing) -> Facts:
+    """What an address that asks for a list says, by the names it has there."""
+    tier, stand = listing.said or (None, None)
+    return {
+        "campaign": listing.campaign, "order": listing.order.value,
+        "outcome": "" if listing.standing is None else listing.standing.label,
+        "reached": "" if listing.reached is None else listing.reached.label,
+        "by": "" if tier is None else tier.label,
+        "said": "" if stand is None else stand.name.lower(), "text": listing.text,
+    }  # fmt: skip
+
+
+def candidates(request: Request, listing: ListingAsked) -> Facts:
     """Candidates of a campaign: sorted, filtered, searched for, a page at a time."""
     viewer = viewer_of(request)
     with viewer.reader.reading() as store:
-        row = _known(store, campaign)
-    listing = Listing(
-        campaign, order, Standing[outcome.upper()] if outcome else None,
-        Tier.parse(reached) if reached else None, text.strip(), after,
-    )  # fmt: skip
+        row = _known(store, listing.campaign)
     page = viewer.index.page(listing)
     drawn, again = _drawn(viewer, page.rows)
     return {
-        "campaign": campaign, "order": order.value, "outcome": outcome, "reached": reached,
-        "text": text, "candidates": page.rows, "count": page.count, "after": page.after,
+        **asked_for(listing), "candidates": page.rows, "count": page.count, "after": page.after,
         "unit": (row.ladder.get("target") or {}).get("unit", ""),
         "tiers": [tier.label for tier in tiers_of(row)], "_drawings": drawn, "_again": again,
-        "_is_first": not after,
+        "_is_first": not listing.after, "_same": asked_for(listing),
     }  # fmt: skip
 
 
@@ -244,14 +276,22 @@ def _prompt(viewer: Viewer, store: Ledger, party: Party) -> str | None:
     return None if told is None else str(told)[:_MOST_SHOWN]
 
 
-def failures(request: Request, campaign: CampaignNamed) -> Facts:
+def failures(
+    request: Request,
+    campaign: CampaignNamed,
+    verifier: Annotated[str, Query(max_length=300)] = "",
+) -> Facts:
     """What failed, by boundary, apart from what was rejected or had no opinion."""
     viewer = viewer_of(request)
     with viewer.reader.reading() as store:
         _known(store, campaign)
-    reasons = viewer.index.reasons(campaign)
+    reasons = [
+        reason for reason in viewer.index.reasons(campaign)
+        if not verifier or reason.verifier == verifier
+    ]  # fmt: skip
     return {
         "campaign": campaign,
+        "verifier": verifier,
         "boundaries": boundaries(reasons),
         **{
             name: [reason for reason in reasons if reason.standing == name]

@@ -14,8 +14,11 @@ from urllib.parse import urlencode
 import orjson
 
 from verifier_ladder import __version__
+from verifier_ladder.analysis.pairs import PairSummary
 from verifier_ladder.report import charts
 from verifier_ladder.report.page import campaign_lead, cost_bars, environment, style_sheet
+from verifier_ladder.resource import Resource
+from verifier_ladder.server.pages import plots
 from verifier_ladder.server.pages.viewer import State
 from verifier_ladder.summary import amounts
 from verifier_ladder.text import hide_password, mended, plain_lines
@@ -135,6 +138,22 @@ def _templates() -> Any:
     made.globals.update(
         assets=ASSETS, version=__version__, link=link, charts=charts, number=amounts.number,
         plural=amounts.plural, resources=amounts.resources_text, symbols=_SYMBOLS,
-        cost_bars=cost_bars, campaign_lead=campaign_lead, Tier=Tier,
+        cost_bars=cost_bars, campaign_lead=campaign_lead, Tier=Tier, plots=plots,
+        amount=_amount, scatter=_scatter,
     )  # fmt: skip
     return made
+
+
+def _amount(resource: str, value: float | None) -> str:
+    """An amount of a resource, as a person reads it."""
+    return "–" if value is None else amounts.shown_in(Resource.parse(resource))(value)
+
+
+def _scatter(campaign: str, pair: PairSummary) -> Any:
+    """Two tiers' scores, each outlier a link to its candidate."""
+    return plots.scatter(
+        pair,
+        lambda apart: link(
+            "candidate", campaign=campaign, key=apart.candidate.key, task=apart.candidate.task
+        ),
+    )

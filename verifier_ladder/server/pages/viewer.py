@@ -9,11 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, get_native_id
-from time import monotonic, time
-from typing import NamedTuple
+from time import monotonic
+from typing import Generic, NamedTuple, TypeVar
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.glance import Waiting, read_waiting
+from verifier_ladder.analysis.queues import QueueState, read_queue
 from verifier_ladder.analysis.reader import LedgerReader
 from verifier_ladder.errors import LadderError, LedgerError
 from verifier_ladder.ledger import Ledger
@@ -33,6 +34,7 @@ _FRESH = 2.0
 """Seconds for which a count of the work queue is shown."""
 _NICENESS = 10
 _BLOCKS = 32
+T = TypeVar("T")
 
 
 class State(NamedTuple):
@@ -86,7 +88,8 @@ class Viewer:
         self._drawings = Drawings() if draws else None
         self._blocks: dict[tuple[int, bytes], Block] = {}
         self._lock = Lock()
-        self._queue = _Queue(self.reader)
+        self._waiting = _Queue(self.reader, read_waiting)
+        self._queues = _Queue(self.reader, read_queue)
         self._ends = Event()
         self._thread: Thread | None = None
         self._trouble = ""
@@ -104,7 +107,8 @@ class Viewer:
         self._ends.set()
         if self._thread is not None:
             self._thread.join()
-        self._queue.close()
+        self._waiting.close()
+        self._queues.close()
         if self._drawings is not None:
             self._drawings.close()
         self.index.close()
@@ -190,7 +194,11 @@ class Viewer:
 
     def waiting(self, campaign: str) -> Waiting | None:
         """The work queue of a campaign as it was counted last; None if it was not counted yet."""
-        return self._queue.of(campaign)
+        return self._waiting.of(campaign)
+
+    def queue(self, campaign: str) -> QueueState | None:
+        """The work queue of a campaign as it was looked at last; None if it was not yet."""
+        return self._queues.of(campaign)
 
     def drawings(self, smiles: Sequence[str]) -> Drawn:
         """Drawings of molecules, as far as they are made."""
@@ -199,18 +207,21 @@ class Viewer:
         return self._drawings.of(smiles, _PATIENCE)
 
 
-class _Queue:
-    """Counts of work queues, made beside the pages: they take time in proportion to the checks."""
+class _Queue(Generic[T]):
+    """What is told of work queues, read beside the pages: it takes time in proportion to them."""
 
-    def __init__(self, reader: LedgerReader, clock: Callable[[], float] = monotonic) -> None:
-        self._reader, self._clock = reader, clock
+    def __init__(
+        self, reader: LedgerReader, read: Callable[..., T],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:  # fmt: skip
+        self._reader, self._read, self._clock = reader, read, clock
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="vl-queue")
-        self._asked: dict[str, Future[Waiting]] = {}
-        self._found: dict[str, Waiting] = {}
+        self._asked: dict[str, Future[T]] = {}
+        self._found: dict[str, T] = {}
         self._until: dict[str, float] = {}
         self._lock = Lock()
 
-    def of(self, campaign: str) -> Waiting | None:
+    def of(self, campaign: str) -> T | None:
         with self._lock:
             asked = self._asked.get(campaign)
             if asked is None and self._clock() >= self._until.get(campaign, 0.0):
@@ -220,11 +231,11 @@ class _Queue:
                 return asked.result(_PATIENCE)
         return self._found.get(campaign)
 
-    def _count(self, campaign: str) -> Waiting:
+    def _count(self, campaign: str) -> T:
         begun = self._clock()
         try:
             with self._reader.reading() as ledger:
-                self._found[campaign] = read_waiting(ledger, campaign, at=time())
+                self._found[campaign] = self._read(ledger, campaign, at=ledger.clock())
             return self._found[campaign]
         finally:
             took = self._clock() - begun

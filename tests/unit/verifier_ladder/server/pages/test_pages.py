@@ -1,7 +1,7 @@
 """Pages about a ledger and their JSON twins, as a browser and a program get them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,11 @@ ADDRESSES = {
     "candidate": f"/candidate?campaign=try&key={KEY}",
     "group": "/group?campaign=try&run=one&step=0&position=0",
     "failures": "/failures?campaign=try",
+    "tiers": "/tiers?campaign=try",
+    "agreement": "/agreement?campaign=try",
+    "verifiers": "/verifiers?campaign=try",
+    "queue": "/queue?campaign=try",
+    "runs": "/runs?campaign=try",
 }
 Get = Callable[..., Any]
 See = Callable[[Path], Get]
@@ -38,41 +43,6 @@ See = Callable[[Path], Get]
 def twin(address: str) -> str:
     path, _, query = address.partition("?")
     return f"{path}.json?{query}"
-
-
-@pytest.fixture
-def see(tmp_path: Path) -> Iterator[See]:
-    """Open a viewer of a ledger, brought up to date, and ask it."""
-    apps = []
-
-    def opened(path: Path) -> Get:
-        app = create_viewer(path, index=tmp_path / f"{path.name}.index", draws=False)
-        apps.append(app)
-        app.state.viewer.catch_up()
-        client = TestClient(app, base_url="http://127.0.0.1:8421", raise_server_exceptions=False)
-
-        def get(address: str, method: str = "GET", **options: Any) -> Any:
-            return client.request(method, address, follow_redirects=False, **options)
-
-        get.viewer = app.state.viewer  # type: ignore[attr-defined]
-        return get
-
-    yield opened
-    for app in apps:
-        app.state.viewer.close()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    path = tmp_path / "ledger.db"
-    with open_ledger(path) as store:
-        viewed.record(store)
-    return path
-
-
-@pytest.fixture
-def get(see: See, ledger: Path) -> Get:
-    return see(ledger)
 
 
 def test_there_is_a_test_address_for_each_page() -> None:

@@ -1,0 +1,380 @@
+"""Pairs: what two tiers have said of one candidate, and what was predicted of it beforehand.
+
+The index keeps a row for each such candidate, so that a page reads some hundred of them however
+many there are: those with the smallest content keys, which are hashes and so a random sample that
+stays as it is, and those at the ends of either score and of their difference.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot, sqrt
+from statistics import fmean, stdev
+from typing import Any, Final, NamedTuple
+
+from verifier_ladder.analysis.candidates import CandidateIndex
+from verifier_ladder.analysis.pairtable import PREDICTED, compared
+from verifier_ladder.intervals import wilson
+from verifier_ladder.ledger.records import CampaignRow
+from verifier_ladder.summary.ranks import correlation, ranks
+from verifier_ladder.tier import Tier
+
+MOST_DRAWN: Final = 2000
+"""Pairs that are drawn of more, and from which all numbers come then."""
+FEWEST: Final = 8
+"""Pairs from which on anything is said of an order."""
+_AT_ENDS = 60
+"""Pairs at each end of either score and of their difference, which are always looked at."""
+_MOST_NAMED = 10
+"""The furthest apart, which are labelled."""
+_MOST_SUSPICIOUS = 20
+_BINS = 10
+_QUARTER, _HALF = 0.75, 0.5
+_TOO_GOOD = 2.0
+"""Standard deviations that a cheap score may be better than a dear one."""
+_SHARES = {1.0: 0.6827, 2.0: 0.9545}
+"""Share of a normal distribution that lies within so many deviations."""
+
+
+class Place(NamedTuple):
+    """A candidate by what its page is found with."""
+
+    key: str
+    task: str
+    label: str
+    """The beginning of its canonical form; model-made text."""
+
+
+class Apart(NamedTuple):
+    """A candidate of which a cheap and a dear tier say something else."""
+
+    candidate: Place
+    low: float
+    high: float
+    low_rank: float
+    """Share of the drawn pairs that the cheap tier puts below it; equals count half."""
+    high_rank: float
+    """The same, by the dear tier."""
+    deviations: float | None
+    """By how many standard deviations the cheap score is too good; None where the units differ or
+    an uncertainty is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairSummary:
+    """How well a cheap tier, or a prediction, foretells a dear tier."""
+
+    low: str
+    """The cheap tier; `predicted` for what was believed before the dear one answered."""
+    high: str
+    low_unit: str
+    high_unit: str
+    count: int
+    """Candidates that both have scored."""
+    drawn: int
+    """Those that the numbers below are made of."""
+    correlation: float | None
+    """Spearman's rank correlation; None where there are too few, or one side says always the
+    same."""
+    error: float | None
+    """Mean absolute difference; None if the units differ."""
+    bias: float | None
+    """Mean of low minus high; None if the units differ."""
+    points: tuple[tuple[float, float], ...]
+    """The drawn, and those at the ends, with six digits."""
+    named: tuple[Apart, ...]
+    """Those furthest apart, which are labelled in a chart."""
+    suspicious: tuple[Apart, ...]
+    """Those too good for their dear score, the worst first."""
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether both scores are in one unit."""
+        return self.low_unit == self.high_unit
+
+
+class Within(NamedTuple):
+    """How often the truth lay within a stated interval."""
+
+    deviations: float
+    """Half the interval's width, in the standard deviations that were stated."""
+    expected: float
+    """The share that a normal distribution has there."""
+    inside: int
+    count: int
+    low: float
+    """The share's 95 % interval."""
+    high: float
+
+    @property
+    def share(self) -> float:
+        """The share that was inside."""
+        return self.inside / self.count
+
+
+class Bin(NamedTuple):
+    """Predictions that lie beside each other, and what became of them."""
+
+    predicted: float
+    """Their mean."""
+    seen: float
+    """The mean of what the top tier said."""
+    error: float
+    """Standard error of that."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Whether predictions come true as often, and as closely, as they say."""
+
+    count: int
+    """Candidates with a prediction and an answer of the top tier."""
+    drawn: int
+    stated: int
+    """Of the drawn, those whose prediction states how unsure it is."""
+    within: tuple[Within, ...]
+    """Empty where there are too few."""
+    bins: tuple[Bin, ...]
+    """Of equal size, by what was predicted; empty where there are too few."""
+
+
+class _Row(NamedTuple):
+    """A pair, with the number of its candidate."""
+
+    candidate: int
+    low: float
+    high: float
+    low_spread: float | None
+    high_spread: float | None
+
+    @property
+    def spread(self) -> float | None:
+        """One standard deviation of the difference; None if either's is not known."""
+        if self.low_spread is None or self.high_spread is None:
+            return None
+        return hypot(self.low_spread, self.high_spread) or None
+
+
+def pair_summaries(index: CandidateIndex, row: CampaignRow) -> list[PairSummary]:
+    """Compare tiers: the cheapest with the top first, then each with its neighbour.
+
+    Pairs of which there is none are told, too, with a count of 0.
+
+    Args:
+        index: The index, however far it has come.
+        row: The campaign.
+    """
+    return [
+        _summary(index, row, low, high, _drawn(index, row.name, low, high))
+        for low, high in compared(row.ladder) if low != PREDICTED
+    ]  # fmt: skip
+
+
+def calibration(index: CandidateIndex, row: CampaignRow) -> tuple[PairSummary, Calibration] | None:
+    """Compare what was predicted with what the top tier said; None where nothing is predicted.
+
+    They are of the candidates that the top tier was asked about, which are not drawn evenly.
+
+    Args:
+        index: The index, however far it has come.
+        row: The campaign.
+    """
+    asked = next(((low, high) for low, high in compared(row.ladder) if low == PREDICTED), None)
+    if asked is None:
+        return None
+    drawn = _drawn(index, row.name, *asked)
+    made = _summary(index, row, *asked, drawn)
+    stated = [pair for pair in drawn if pair.low_spread]
+    return made, Calibration(
+        made.count, len(drawn), len(stated), tuple(_within(stated)), tuple(_bins(drawn))
+    )
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+_COLUMNS = "candidate, x, y, low_spread, high_spread"
+_WHERE = "WHERE campaign = ? AND low = ? AND high = ?"
+_ENDS = {"x": "pair_low", "y": "pair_high", "gap": "pair_gap"}
+"""Columns whose ends are looked at, each with its index."""
+
+
+def _drawn(index: CandidateIndex, campaign: str, low: int, high: int) -> list[_Row]:
+    with index.reading(campaign) as (connection, number):
+        return _rows(
+            connection,
+            f"SELECT {_COLUMNS} FROM pair INDEXED BY pair_drawn {_WHERE} "
+            "ORDER BY mark, candidate LIMIT ?",
+            (number, low, high, MOST_DRAWN),
+        )  # fmt: skip
+
+
+def _at_ends(index: CandidateIndex, campaign: str, low: int, high: int) -> list[_Row]:
+    """Pairs at both ends of either score, and of their difference."""
+    found: dict[int, _Row] = {}
+    with index.reading(campaign) as (connection, number):
+        for column, name in _ENDS.items():
+            for ending in ("ASC", "DESC"):
+                statement = (
+                    f"SELECT {_COLUMNS} FROM pair INDEXED BY {name} {_WHERE} "
+                    f"ORDER BY {column} {ending} LIMIT ?"
+                )
+                for row in _rows(connection, statement, (number, low, high, _AT_ENDS)):
+                    found[row.candidate] = row
+    return [*found.values()]
+
+
+def _rows(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> list[_Row]:
+    return [_Row._make(row) for row in connection.execute(statement, values)]
+
+
+def _places(
+    index: CandidateIndex, campaign: str, candidates: Iterable[int]
+) -> Mapping[int, Place]:
+    with index.reading(campaign) as (connection, _):
+        rows = {
+            number: connection.execute(
+                "SELECT t.key, c.task, t.label FROM candidate c JOIN content t "
+                "ON t.id = c.content WHERE c.id = ?", (number,),
+            ).fetchone()
+            for number in dict.fromkeys(candidates)
+        }  # fmt: skip
+    return {
+        number: Place(row[0].hex(), row[1].hex(), row[2]) for number, row in rows.items() if row
+    }
+
+
+# -- comparing -----------------------------------------------------------------------------------
+
+
+def _summary(
+    index: CandidateIndex, row: CampaignRow, low: int, high: int, drawn: Sequence[_Row]
+) -> PairSummary:
+    totals = index.totals(row.name)
+    low_unit, high_unit = _units(row, totals.units, low, high)
+    is_alike = low_unit == high_unit
+    xs, ys = [pair.low for pair in drawn], [pair.high for pair in drawn]
+    along = correlation(ranks(xs), ranks(ys)) if len(drawn) >= FEWEST else None
+    differences = [x - y for x, y in zip(xs, ys, strict=True)] if is_alike else []
+    # Where the units differ, the quantities may run against each other.
+    turn = -1.0 if not is_alike and along is not None and along < 0.0 else 1.0
+    ranked = _Ranked(drawn, _sign(row), turn, is_alike=is_alike and bool(low_unit))
+    seen = {pair.candidate: pair for pair in (*drawn, *_at_ends(index, row.name, low, high))}
+    named, suspicious = ranked.furthest(seen.values()), ranked.too_good(seen.values())
+    places = _places(index, row.name, [pair.candidate for pair in (*named, *suspicious)])
+    return PairSummary(
+        "predicted" if low == PREDICTED else Tier(low).label, Tier(high).label, low_unit,
+        high_unit, totals.count("pairs", low, high), len(drawn), along,
+        fmean(map(abs, differences)) if differences else None,
+        fmean(differences) if differences else None,
+        tuple((_short(pair.low), _short(pair.high)) for pair in seen.values()),
+        tuple(ranked.told(pair, places) for pair in named if pair.candidate in places),
+        tuple(ranked.told(pair, places) for pair in suspicious if pair.candidate in places),
+    )  # fmt: skip
+
+
+def _units(row: CampaignRow, units: Mapping[int, str], low: int, high: int) -> tuple[str, str]:
+    if low == PREDICTED:  # Both are values of the target.
+        unit = str((row.ladder.get("target") or {}).get("unit", ""))
+        return unit, unit
+    return units.get(low, ""), units.get(high, "")
+
+
+def _sign(row: CampaignRow) -> float:
+    direction = (row.ladder.get("target") or {}).get("direction")
+    return -1.0 if direction == "minimise" else 1.0
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+class _Ranked:
+    """Where pairs stand among those that were drawn, so that more is better on either side."""
+
+    def __init__(self, drawn: Sequence[_Row], sign: float, turn: float, *, is_alike: bool) -> None:
+        self.sign, self.turn, self.is_alike = sign, turn, is_alike
+        self.are_enough = len(drawn) >= FEWEST
+        self.lows = sorted(turn * sign * pair.low for pair in drawn)
+        self.highs = sorted(sign * pair.high for pair in drawn)
+
+    def ranks(self, pair: _Row) -> tuple[float, float]:
+        """The share of the drawn that lies below it, on either side."""
+        return (
+            _below(self.lows, self.turn * self.sign * pair.low),
+            _below(self.highs, self.sign * pair.high),
+        )
+
+    def deviations(self, pair: _Row) -> float | None:
+        """By how many standard deviations its cheap score is too good."""
+        spread = pair.spread if self.is_alike else None
+        return None if spread is None else self.sign * (pair.low - pair.high) / spread
+
+    def furthest(self, pairs: Iterable[_Row]) -> list[_Row]:
+        """Those with the largest difference of ranks."""
+        if not self.are_enough:
+            return []
+        return sorted(pairs, key=lambda pair: (-abs(self._fall(pair)), pair.candidate))[
+            :_MOST_NAMED
+        ]
+
+    def too_good(self, pairs: Iterable[_Row]) -> list[_Row]:
+        """The best quarter by the cheap side that is in the worse half by the dear one.
+
+        And those whose scores are further apart than their stated uncertainties allow.
+        """
+        if not self.are_enough:
+            return []
+        found = [pair for pair in pairs if self._is_too_good(pair)]
+        found.sort(key=lambda pair: (-self._fall(pair), pair.candidate))
+        return found[:_MOST_SUSPICIOUS]
+
+    def _is_too_good(self, pair: _Row) -> bool:
+        deviations = self.deviations(pair)
+        if deviations is not None:
+            return deviations >= _TOO_GOOD
+        low, high = self.ranks(pair)
+        return low >= _QUARTER and high < _HALF
+
+    def _fall(self, pair: _Row) -> float:
+        low, high = self.ranks(pair)
+        return low - high
+
+    def told(self, pair: _Row, places: Mapping[int, Place]) -> Apart:
+        """A pair as pages tell it."""
+        return Apart(
+            places[pair.candidate], pair.low, pair.high, *self.ranks(pair), self.deviations(pair)
+        )
+
+
+def _below(values: Sequence[float], value: float) -> float:
+    """The share of sorted values below one; equals count half."""
+    return (bisect_left(values, value) + bisect_right(values, value)) / (2 * len(values))
+
+
+# -- calibration ---------------------------------------------------------------------------------
+
+
+def _within(stated: Sequence[_Row]) -> Iterable[Within]:
+    if len(stated) < FEWEST:
+        return
+    for deviations, expected in _SHARES.items():
+        inside = sum(
+            abs(pair.low - pair.high) <= deviations * (pair.low_spread or 0.0) for pair in stated
+        )
+        yield Within(deviations, expected, inside, len(stated), *wilson(inside, len(stated)))
+
+
+def _bins(drawn: Sequence[_Row]) -> Iterable[Bin]:
+    """Cut the predictions into parts of equal size, each of at least the fewest."""
+    count = min(_BINS, len(drawn) // FEWEST)
+    pairs = sorted(drawn, key=lambda pair: (pair.low, pair.candidate))
+    for place in range(count):
+        part = pairs[place * len(pairs) // count : (place + 1) * len(pairs) // count]
+        seen = [pair.high for pair in part]
+        predicted, error = fmean(pair.low for pair in part), stdev(seen) / sqrt(len(seen))
+        yield Bin(predicted, fmean(seen), error, len(part))

@@ -1,0 +1,43 @@
+"""The table of stands in an index: what each tier says of each candidate."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+SCHEMA: Final = """
+CREATE TABLE stand (
+    candidate INTEGER NOT NULL, tier INTEGER NOT NULL, stand INTEGER NOT NULL,
+    campaign INTEGER NOT NULL, PRIMARY KEY (candidate, tier)
+) WITHOUT ROWID;
+CREATE INDEX stand_of ON stand (campaign, tier, stand);
+"""
+TABLES: Final = ("stand",)
+COLLECTED: Final = (
+    "c.id IN (SELECT candidate FROM stand WHERE campaign = ? AND tier = ? AND stand = ?)"
+)
+"""Condition of a list where few fit: they are collected."""
+LOOKED_UP: Final = (
+    "EXISTS (SELECT 1 FROM stand s WHERE s.candidate = c.id AND s.campaign = ? AND s.tier = ? "
+    "AND s.stand = ?)"
+)
+"""The same where many fit: each that comes is looked up. Both take campaign, tier and stand."""
+
+
+def note(
+    connection: sqlite3.Connection, campaign: int, candidate: int,
+    stands: Iterable[tuple[int, int]],
+) -> None:  # fmt: skip
+    """Keep what each tier says of a candidate.
+
+    Args:
+        connection: Of the index, inside a transaction that writes.
+        campaign: Number of the campaign.
+        candidate: Number of the candidate.
+        stands: Each tier that has spoken, with its `Stand`; none ever falls silent.
+    """
+    connection.executemany(
+        "INSERT OR REPLACE INTO stand VALUES (?, ?, ?, ?)",
+        [(candidate, tier, int(stand), campaign) for tier, stand in stands],
+    )
