@@ -96,7 +96,8 @@ class PairSummary:
         return self.low_unit == self.high_unit
 
 
-class Within(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Within:
     """How often the truth lay within a stated interval."""
 
     deviations: float
@@ -115,7 +116,8 @@ class Within(NamedTuple):
         return self.inside / self.count
 
 
-class Bin(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bin:
     """Predictions that lie beside each other, and what became of them."""
 
     predicted: float

@@ -116,11 +116,11 @@ def curves_chart(
         value: Picks it of a point.
     """
     lines = [
-        [(float(p.step), told) for p in each.curve if (told := value(p)) is not None]
+        [(float(p.step), known) for p in each.curve if (known := value(p)) is not None]
         for each in sides
     ]  # fmt: skip
-    known = [point for line in lines for point in line]
-    steps, values = [x for x, _ in known], [y for _, y in known]
+    points = [point for line in lines for point in line]
+    steps, values = [x for x, _ in points], [y for _, y in points]
     frame = Frame(
         ticks(min(0.0, *steps), max(1.0, *steps)), ticks(min(0.0, *values), max(1.0, *values)),
         "step", name,
