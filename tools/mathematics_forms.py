@@ -3,6 +3,7 @@ r"""More cases of `mathematics`: one value in two forms, and a twin that is an e
 Run: `python tools/mathematics_forms.py`; it writes the same bytes each time. The truth of each
 case is in closed form: exact arithmetic makes both forms of a value, and the edit changes it.
 """
+# ruff: noqa: E501  # Tables of cases are read by row.
 
 from __future__ import annotations
 
@@ -379,6 +380,7 @@ def forms(key: Key) -> None:
         frame, form = next(frames), spell(n, letter)
         key.pair(frame % form.right, frame % form.wrong, {"answer": form.answer}, why, source)
     words(key)
+    notations(key)
 
 
 def words(key: Key) -> None:
@@ -396,6 +398,56 @@ def words(key: Key) -> None:
         right, wrong = ({"answer": f"{n} \\text{{ {each}}}"} for each in (unit, other))
         key.add(said % n, right, YES, why, source)
         key.add(said % n, wrong, NO, f"{why}; another unit", source)
+
+
+# ---- Other notations
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NOTATIONS: tuple[Callable[[int], Form], ...] = (
+    lambda n: Form(f"|x - {n % 9}|", f"|{n % 9} - x|", f"{n % 9} - x"),
+    lambda n: Form(f"\\max(x, {n % 9})", f"\\max({n % 9}, x)", f"{n % 9}"),
+    lambda n: Form(f"{n}|x|", f"|{n}x|", f"{n}x"),
+    lambda n: Form(f"{n} < x", f"{n} < x < \\infty", f"|x| > {n}"),
+    lambda n: Form(f"{n} \\text{{ s}}^{{-1}}", f"{n} \\text{{ s}}^{{-1}}", f"{n} \\text{{ s}}^{{-2}}"),
+    lambda n: Form(f"{n} \\text{{ m/s}}^2", f"{n}\\,\\mathrm{{m\\,s^{{-2}}}}", f"{n}\\,\\mathrm{{m\\,s^{{-1}}}}"),
+    lambda n: Form(f"{n} \\text{{ cm}}^3/\\text{{s}}", f"{60 * n} \\text{{ cm}}^3 \\text{{ per minute}}",
+                   f"{60 * n} \\text{{ cm}}^2 \\text{{ per minute}}"),
+    lambda n: Form(f"{n} \\text{{ N}}", f"{n}\\,\\text{{N}}", f"{n} \\text{{ Ns}}"),
+    lambda n: Form(f"{60 + n} \\text{{ minutes}}", f"1 \\text{{ hour }} {n} \\text{{ minutes}}",
+                   f"1 \\text{{ hour }} {n + 1} \\text{{ minutes}}"),
+    lambda n: Form(f"{n}x", f"y = {n}x", f"x = {n}x"),
+    lambda n: Form(f"x = {n}, y = {n + 1}", f"{n}, {n + 1}", f"{n + 1}, {n}"),
+    lambda n: Form(f"{n}, {-n - 1}", f"x_1 = {n}, x_2 = {-n - 1}", f"x_1 = {n}, x_2 = {-n}"),
+    lambda n: Form(f"({n + 1}, {n})", f"\\left({n + 1},\\, {n}\\right)", f"[{n + 2}, {n}]"),
+    lambda n: Form(f"x > 0, x \\ne {n}", f"(0, {n}) \\cup ({n}, \\infty)", "(0, \\infty)"),
+    lambda n: Form(f"\\frac{{{n}}}{{100}}", f"{n}\\,\\%", f"{n}"),
+    lambda n: Form(f"{n}\\%", f"{n}\\text{{\\%}}", f"{n + 1} \\%"),
+    lambda n: Form(f"10^{n}", f"10{str(n).translate(_RAISED)}", f"10{str(n + 1).translate(_RAISED)}"),
+    lambda n: Form(f"\\sqrt{{{n + 20}}}", f"√{n + 20}", f"√{n + 21}"),
+    lambda n: Form(f"{n}000000", f"{n}\u202f000\u202f000", f"{n}\u202f000\u202f001"),
+    lambda n: Form(f"{n}^\\circ\\text{{C}}", f"{n} °C", f"{n} °F"),
+    lambda n: Form(f"{n}^\\circ", f"{n}\\,^\\circ", f"{n + 1}\\,^\\circ"),
+    lambda n: Form(f"{n}", f"\\bar{{x}} = {n}", f"\\bar{{x}} = {n + 1}"),
+    lambda n: Form(f"\\frac{{1}}{{{n}}}", f"P(A \\mid B) = \\frac{{1}}{{{n}}}", f"P(A \\mid B) = \\frac{{2}}{{{n}}}"),
+    lambda n: Form(f"€{n}", f"{n} \\text{{ euros}}", f"\\${n}"),
+    lambda n: Form(f"-{n}", f"-\\${n}", f"\\${n}"),
+    lambda n: Form(f"1:{n + 20}", f"1 : {n + 20}", f"{n + 20} : 1"),
+)  # fmt: skip
+"""A value, in another notation, and an edit."""
+
+
+def notations(key: Key) -> None:
+    """One value in two notations."""
+    why, source = "one value in two notations", "generator: notations"
+    for n, notation in product((3, 8, 14, 27, 45), _NOTATIONS):
+        form = notation(n)
+        key.pair(
+            f"\\boxed{{{form.right}}}",
+            f"\\boxed{{{form.wrong}}}",
+            {"answer": form.answer},
+            why,
+            source,
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections import Counter
 from fractions import Fraction
-from itertools import cycle
+from itertools import cycle, product
 from typing import Any
 
 from keywriter import NO, YES, Key, Row, write
@@ -247,6 +247,46 @@ def choice(key: Key) -> None:
     key.pair("sure, I know it", "sure, nearly unsure", words, "labels that are words", how)
     small = {"answer": "b", "choices": ["a", "b", "c"]}
     key.pair("b. It is a city", "b, see c", small, "labels in small letters", how)
+    _typed(key)
+
+
+def _typed(key: Key) -> None:
+    """Choices in the types of LaTeX; words of one letter; what takes a choice back."""
+    how = "generator: every form with the right and another letter"
+    values = {"A": "40", "B": "42", "C": "\\frac{1}{2}", "D": "x = 10", "E": "10"}
+    forms = (
+        "\\boxed{\\textbf{(%(l)s) } %(t)s}", "\\boxed{\\text{(%(l)s)}\\ %(t)s}", "(%(l)s) $%(t)s$",
+        "\\boxed{\\textbf{%(l)s}}", "**%(l)s.** $%(t)s$", "\\boxed{\\mathrm{(%(l)s)}~%(t)s}",
+    )  # fmt: skip
+    for form, right in product(forms, "BCD"):
+        yes, no = (form % {"l": letter, "t": values[letter]} for letter in (right, "A"))
+        key.pair(yes, no, {"answer": right, "choices": values}, "a choice as LaTeX types it", how)
+        mixed = form.replace("%(t)s", values["A"])
+        if mixed != form:
+            key.add(
+                mixed % {"l": right},
+                {"answer": right, "choices": values},
+                NO,
+                "another's value",
+                how,
+            )
+    nouns = {"A": "a cat", "B": "a dog", "C": "no animal"}
+    for text in (
+        "The answer is a city", "a big dog", "a prime number", "The answer is a bit unclear.", "i think so",
+        "A is wrong", "A is incorrect.", "A isn't right", "A was clearly wrong", "A. This is false",
+    ):  # fmt: skip
+        key.add(
+            text, {"answer": "A", "choices": nouns}, NO, "an article, or a denial", "known hack"
+        )
+    for text in ("a", "a because I know it", "A is right", "a cat", "A. a cat"):
+        key.add(
+            text, {"answer": "A", "choices": nouns}, YES, "a label and no article", "convention"
+        )
+    numbers = {"answer": "1", "choices": ["1", "2", "10"]}
+    for text in ("1.5", "1,000", "1:30", "1/2"):
+        key.add(text, numbers, NO, "a label that begins another number", "known hack")
+    for text in ("1.", "1, as I know", "1: it is so"):
+        key.add(text, numbers, YES, "a label that is a number", "convention")
 
 
 # ---- f1
@@ -428,12 +468,45 @@ def numeric(key: Key) -> None:
     for digits, outcome in ((998, YES), (1001, NO)):
         key.add("9" * digits, {"answer": "9" * 998}, outcome, "a number near the bound", how)
     _around_boxes(key)
+    _in_formulas(key)
 
 
 def _as_latex(key: Key) -> None:
     why, how = "a number as LaTeX writes it", "generator: fractions"
     for said in ("\\boxed{%s{,}200}", "$%s\\,200$", "\\boxed{%s.2 \\cdot 10^{3}}"):
         key.pair(said % 4, said % 5, {"answer": 4200}, why, how)
+
+
+def _in_formulas(key: Key) -> None:
+    """Numbers and units as LaTeX and typography write them."""
+    how, why = "generator: frames of a formula", "a number in a formula or type"
+    for n in (7, 12.5, -40):
+        for frame in (
+            "The answer is $%s$.", "The answer is **%s**.", "\\(%s\\)", "$$%s$$", "\\[%s\\]",
+            "The answer is \\(%s\\).", "\\boxed{\\,%s}", "<answer>$%s$</answer>",
+        ):  # fmt: skip
+            key.pair(frame % f"{n:g}", frame % f"{n + 1:g}", {"answer": n}, why, how)
+    why = "a power of ten"
+    for said, wrong in (
+        ("2.5 × 10^3", "2.5 × 10^4"), ("2.5×10³", "2.5×10⁴"), ("2.5 \\times 10^3", "2.5 \\times 10^2"),
+        ("2.5 * 10^3", "2.5 * 10^33"),
+    ):  # fmt: skip
+        key.pair(said, wrong, {"answer": 2500}, why, "generator: fractions")
+    key.pair("4 × 10^-3", "4 × 10^3", {"answer": "0.004"}, why, "generator: fractions")
+    why = "a unit as LaTeX writes it"
+    for n, (unit, said, other) in product((5, 12), (
+        ("%", "\\boxed{%d\\%%}", "\\boxed{%d}"),
+        ("km", "\\boxed{%d \\text{ km}}", "\\boxed{%d \\text{ m}}"), ("km", "\\boxed{%d\\,\\mathrm{km}}", "\\boxed{%d\\,\\mathrm{mm}}"),
+        ("km", "$%d$ km", "$%d$ m"), ("$", "\\boxed{\\$%d}", "\\boxed{%d}"), ("m/s^2", "\\boxed{%d \\text{ m/s}^2}", "\\boxed{%d \\text{ m/s}}"),
+        ("°", "\\boxed{%d^\\circ}", "\\boxed{%d}"), ("°C", "\\boxed{%d^{\\circ}\\text{C}}", "\\boxed{%d^{\\circ}\\text{F}}"),
+    )):  # fmt: skip
+        key.pair(said % n, other % n, {"answer": n, "unit": unit}, why, "generator: units")
+    for text in (
+        "\\boxed{5} × 10^3", "<answer>5</answer> \\times 10", "\\boxed{5} ± 1", "\\boxed{5\\ 000}", "{5}5",
+        "5\\text{ km}", "5\\%", "\\$5", "5^\\circ", "\\boxed{5} \\pm 0.1",
+    ):  # fmt: skip
+        key.add(text, {"answer": 5}, NO, "a number that is changed, or has a unit", "known hack")
+    key.add("5³ km", {"answer": 53, "unit": "km"}, NO, "a power is no digit", "known hack")
 
 
 def _around_boxes(key: Key) -> None:

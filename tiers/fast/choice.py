@@ -28,6 +28,22 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 """What no remark behind an answer may hold."""
+_DENIED = re.compile(
+    r"(?:(?:it|this|that|which)\s+)?(?:is|was|looks|seems)(?:n['\u2019]t\b"
+    r"|\s+(?:\w+\s+)?(?:wrong|incorrect|false)\b)",
+    re.IGNORECASE,
+)
+"""What takes a label back that stands before it."""
+_NO_ARTICLE = r"(?!(?:because|since|as|for|is|was|seems)\b)"
+_ARTICLE_BEFORE = re.compile(rf"[ai]\s+{_NO_ARTICLE}[^\W\d_]")
+"""A word of one letter at the start of a sentence or noun: "a city", "i think"."""
+_DIGITS = re.compile(r"[.,:/]\d")
+"""What makes a number another one."""
+_LATEX = (
+    (re.compile(r"\\(?:text(?:bf|rm|it|tt)?|math(?:rm|bf))\{([^{}]*)\}"), r"\1 "),
+    (re.compile(r"\\[ ,;:!]|~|\\q?quad(?![A-Za-z])"), " "),
+)
+"""Types and spaces of LaTeX, and what is seen of them."""
 _WORD = re.compile(r"\w+")
 _ARTICLE = re.compile(r"\b(?:[Aa] (?=[a-z])|I\b)")
 """Words of one letter that name no choice."""
@@ -69,7 +85,7 @@ class Choice(MarkedVerifier):
     """
 
     name = "choice"
-    version = "3"
+    version = "4"
     task_fields = ("answer", "choices")
     control = Candidate("text", "A", task={"answer": "A"})
 
@@ -118,13 +134,27 @@ def _label(said: str, choices: _Choices) -> str:
     for form in (said, bare(said.rstrip("."))):  # A label may end with a point of its own.
         if known := choices.by_label.get(_folded(form)) or choices.by_text.get(_folded(form)):
             return known
-    plain = bare(said.rstrip(".")).replace("**", "")
+    plain = _from_latex(bare(said.rstrip("."))).replace("**", "")
     plain = _HEAD.sub("", plain, count=1) if _HEAD.match(plain) else plain
     for label in sorted(choices.by_label, key=len, reverse=True):
         rest = _behind(plain, label)
-        if rest is not None and _is_harmless(rest, label, choices):
+        if rest is None or _is_article(plain, rest, choices.by_label[label], choices):
+            continue
+        if _is_harmless(rest, label, choices):
             return choices.by_label[label]
     raise CandidateError("the answer does not commit to one choice", feedback=HOW)
+
+
+def _from_latex(text: str) -> str:
+    for written, seen in _LATEX:
+        text = written.sub(seen, text)
+    return text.strip()
+
+
+def _is_article(said: str, rest: str, own: str, choices: _Choices) -> bool:
+    """Whether a small letter is a word, where the task writes the label of that name large."""
+    is_word = own in {"A", "I"} and _ARTICLE_BEFORE.match(said)
+    return bool(is_word) and choices.by_text.get(_folded(rest)) != own
 
 
 def _behind(said: str, label: str) -> str | None:
@@ -141,7 +171,7 @@ def _behind(said: str, label: str) -> str | None:
     if not rest.strip(" .)*"):
         return ""
     after = _AFTER.match(rest)
-    if after is None and not opened:
+    if not opened and (after is None or (label[-1].isdigit() and _DIGITS.match(rest))):
         return None
     return rest[after.end() :] if after else rest
 
@@ -150,11 +180,11 @@ def _is_harmless(rest: str, label: str, choices: _Choices) -> bool:
     """Whether what is said of a label neither doubts it nor names another."""
     if not rest:
         return True
-    text = _folded(rest.rstrip(".* "))
+    text = _folded(bare(rest.rstrip(".* ")))
     own = choices.by_label[label]
     if text in choices.by_text:
         return choices.by_text[text] == own
-    if text in choices.by_label or _DOUBT.search(rest):
+    if text in choices.by_label or _DOUBT.search(rest) or _DENIED.match(rest):
         return False
     single = {name for name in choices.by_label.values() if len(name) == 1} - {own}
     if not single.isdisjoint(_WORD.findall(_ARTICLE.sub(" ", rest))):

@@ -5,7 +5,8 @@ as the same is decided by the kind of the expected answer:
 
 - a **number** or **formula** wants one value. `x = 5` and `2 + 3 = 5` say 5; a chain whose parts
   are not equal says nothing; several values are a hedge;
-- a **list** or **set** wants every member, once, in any order; `1 \pm \sqrt2` names two;
+- a **list** or **set** wants every member, once, in any order; `1 \pm \sqrt2` names two; values
+  without names stand in the order of those that the expected answer names: `x = 1, y = 2`;
 - a **tuple** wants its members in order, in round brackets; a set is none;
 - an **interval**, union or inequality wants the same set of real numbers;
 - an **equation** wants the same one up to a factor;
@@ -21,8 +22,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
+from verifier_ladder.tiers.fast.mathnames import (
+    Statement,
+    are_others,
+    is_label,
+    name_of,
+    statement,
+    tell_apart,
+    unknown_of,
+)
 from verifier_ladder.tiers.fast.mathnumbers import (
     DIGITS,
     EXPRESSIONS,
@@ -34,7 +44,13 @@ from verifier_ladder.tiers.fast.mathnumbers import (
 from verifier_ladder.tiers.fast.mathsets import FLIPPED, NotSolvedError, RealLine, difference
 from verifier_ladder.tiers.fast.mathtext import Tree, read
 from verifier_ladder.tiers.fast.mathtokens import UnreadableError
-from verifier_ladder.tiers.fast.mathunits import CHANGING, unit_worth
+from verifier_ladder.tiers.fast.mathunits import (
+    CHANGING,
+    CURRENCIES,
+    NUMERALS,
+    in_small_letters,
+    unit_worth,
+)
 
 _MOST_MEMBERS = 40
 _PARTS = frozenset({
@@ -52,29 +68,15 @@ _GOES_ON = frozenset({
     "and", "to", "through", "over", "by", "choose", "point", "out", "divided", "multiplied",
 })  # fmt: skip
 """Words behind a number after which it is another one, or one of several."""
-_THING = re.compile(r"(?:[A-Za-z $'./^-]|(?<=[A-Za-z^-])\d(?!\d))+")
+_THING = re.compile(rf"(?:[A-Za-z ${CURRENCIES}'./^-]|(?<=[A-Za-z^-])\d(?!\d))+")
 """What is counted has no number but a power."""
-
-_FUNCTIONS = frozenset({"f", "g", "h", "F", "G", "P", "p", "q", "Q", "u", "v", "T"})
-"""Letters before brackets that are functions, and no factors."""
-_GIVEN = EXPRESSIONS - {"pm"} | {"pair", "tuple", "rel"}
-"""What a function is given."""
-
+_ARTICLES = (("sym", "A"), ("sym", "a"), ("sym", "I"))
+"""Names that begin a sentence: words behind them are no things counted."""
 NOT_EQUAL = "the answer is not equal to the expected one"
 
 
 class DifferentError(ValueError):
     """Two answers that say different things; the message does not tell the expected one."""
-
-
-class Statement(NamedTuple):
-    """An answer without the names before it."""
-
-    label: str
-    """`x` of `x = 5`; "" if there is none, `*` for one that can't be compared, such as `f(3)`."""
-    value: Tree
-    equation: tuple[str, Tree, Tree] | None
-    """Operator and sides, of a relation."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Expected:
     @property
     def members(self) -> int:
         """How many values it names."""
-        tree = _statement(self.trees[0]).value
+        tree = statement(self.trees[0]).value
         return len(_members(tree)) if _is_many(tree) else 1
 
     def difference(self, text: str) -> str:
@@ -186,11 +188,11 @@ class _Comparison:
         if _has_ellipsis(wanted) or _has_ellipsis(said):
             self._ellipses(wanted, said)
             return
-        want, have = _statement(wanted), _statement(said)
+        want, have = statement(wanted), statement(said)
         self._chain(said, have)
         self._labels(want, have)
         kinds = {
-            "word": self._words, "clock": self._same_text, "reals": self._sets,
+            "word": self._words, "clock": self._clocks, "reals": self._sets,
             "ratio": self._ratios, "matrix": self._matrices, "tuple": self._tuples,
             "pair": self._pairs, "set": self._many, "list": self._many, "empty": self._empty,
             "union": self._sets, "meet": self._sets, "without": self._sets,
@@ -216,7 +218,7 @@ class _Comparison:
         """All values of a chain of equals must be equal: `x = 4 = 5` says nothing."""
         if said[0] != "rel" or set(said[1]) != {"="}:
             return
-        named = [part for part in said[2:] if _is_label(part)]
+        named = [part for part in said[2:] if is_label(part)]
         named += [part for part in said[2:] if part[0] not in EXPRESSIONS and names(part)]
         values = [part for part in said[2:] if part not in named]
         parts = [part for part in values if part[0] in EXPRESSIONS]
@@ -251,7 +253,7 @@ class _Comparison:
     def _numbers(self, wanted: Tree, said: Tree) -> None:
         if _is_many(said):
             raise DifferentError("several answers are given where one is wanted")
-        if said[0] == "quantity" and _is_counted(said[2]):
+        if said[0] == "quantity" and said[1] not in _ARTICLES and _is_counted(said[2]):
             said = said[1]
         if wanted[0] in EXPRESSIONS and said[0] == "ratio" and len(said) == 3:  # noqa: PLR2004
             said = ("div", said[1], said[2])
@@ -280,7 +282,10 @@ class _Comparison:
         if said[0] == "list" or wanted != said:
             raise DifferentError(NOT_EQUAL)
 
-    _same_text = _words
+    def _clocks(self, wanted: Tree, said: Tree) -> None:
+        """A time of day, or a ratio that looks like one: `1:10`."""
+        if said not in (wanted, _as_ratio(wanted)):
+            raise DifferentError(NOT_EQUAL)
 
     def _empty(self, wanted: Tree, said: Tree) -> None:
         if wanted != said:
@@ -332,12 +337,12 @@ class _Comparison:
 
     def _pairs(self, wanted: Tree, said: Tree) -> None:
         form = self._expected.form
-        is_interval = form == "interval" or (form != "tuple" and _is_interval(wanted))
-        if is_interval or (said[0] == "pair" and said[1:3] != wanted[1:3]):
+        if form == "interval" or (form != "tuple" and _is_interval(wanted)):
             self._sets(wanted, said)
             return
-        if said[0] != "pair":
-            raise DifferentError("the answer is of another kind than the expected one")
+        self._need(said, {"pair"})
+        if said[1:3] != wanted[1:3]:
+            raise DifferentError(NOT_EQUAL)
         self._in_order(wanted[3], said[3])
 
     def _matrices(self, wanted: Tree, said: Tree) -> None:
@@ -355,25 +360,26 @@ class _Comparison:
             raise DifferentError("the answer has another number of members")
         if len(want) > _MOST_MEMBERS:
             raise TooLargeError("the answer has too many members")
-        labels = {_statement(t).label for t, _ in [*want, *have]} - {"", "*"}
-        if len(labels) > 1 and not _all_named(want):
+        unknowns = {unknown_of(statement(t).label) for t, _ in [*want, *have]} - {"", "*"}
+        if len(unknowns) > 1 and not _all_named(want):
             raise DifferentError("the answer is about another unknown")
+        named = [name_of(tree) for tree, _ in want]
+        if tell_apart(named) and not any(name_of(tree) or _has_choice(tree) for tree, _ in have):
+            self._in_order([tree for tree, _ in want], [tree for tree, _ in have])
+            return
         left = list(have)
-        for member in want:
-            found = next((other for other in left if self._is_member(member, other)), None)
+        for member, name in zip(want, named, strict=True):
+            others = {*named} - {name, None}
+            fits = (each for each in left if name_of(each[0]) not in others)
+            found = next((each for each in fits if self._is_member(member, each)), None)
             if found is None:
                 raise DifferentError(NOT_EQUAL)
             left.remove(found)
 
     def _is_member(self, wanted: tuple[Tree, int], said: tuple[Tree, int]) -> bool:
-        want, have = _statement(wanted[0]), _statement(said[0])
+        want, have = statement(wanted[0]), statement(said[0])
         if want.value[0] in EXPRESSIONS and have.value[0] in EXPRESSIONS:
-            if (
-                {want.label, have.label} - {"", "*"}
-                and want.label
-                and have.label
-                and (want.label != have.label)
-            ):
+            if are_others(want.label, have.label):
                 return False
             return self._equal(want.value, have.value, (wanted[1], said[1]))
         try:
@@ -404,7 +410,7 @@ class _Comparison:
         want: Statement | None = None,
         have: Statement | None = None,
     ) -> None:
-        want, have = want or _statement(wanted), have or _statement(said)
+        want, have = want or statement(wanted), have or statement(said)
         if want.equation is None or want.equation[0] != "=":
             self._sets_or_sides(wanted, said)
             return
@@ -420,7 +426,7 @@ class _Comparison:
                 pass
             else:
                 return
-        want, have = _statement(wanted).equation, _statement(said).equation
+        want, have = statement(wanted).equation, statement(said).equation
         if want is None or have is None:
             raise DifferentError("the answer is of another kind than the expected one")
         self._sides(want, have)
@@ -443,7 +449,11 @@ class _Comparison:
         if all(about) and about[0] != about[1]:
             raise DifferentError("the answer is about another unknown")
         line = RealLine(self._evaluator)
-        want = line.segments(wanted)
+        try:
+            want = line.segments(wanted)
+        except NotSolvedError:
+            self._parts(wanted, said)
+            return
         try:
             have = line.segments(said)
         except NotSolvedError:
@@ -451,67 +461,24 @@ class _Comparison:
         if not line.same(want, have):
             raise DifferentError(NOT_EQUAL)
 
+    def _parts(self, wanted: Tree, said: Tree) -> None:
+        """Sets whose ends are no numbers, or relations of several unknowns: part by part.
 
-def _statement(tree: Tree) -> Statement:  # noqa: PLR0911 - one for each form
-    """Take the names before a value off."""
-    if tree[0] == "list":
-        return _named_list(tree)
-    if tree[0] != "rel":
-        return Statement("", tree, None)
-    operators, parts = tree[1], tree[2:]
-    if operators == ("in",) and _is_label(parts[0]):
-        return Statement(_label(parts[0]), parts[1], None)
-    if set(operators) != {"="}:
-        equation = (operators[0], parts[0], parts[1]) if len(parts) == 2 else None  # noqa: PLR2004
-        return Statement("", tree, equation)
-    equation = ("=", parts[0], parts[1]) if len(parts) == 2 else None  # noqa: PLR2004
-    if _is_label(parts[0]):
-        return Statement(_label(parts[0]), parts[-1], equation)
-    if len(parts) == 2 and parts[1][0] == "sym" and not names(parts[0]):  # noqa: PLR2004
-        return Statement(_label(parts[1]), parts[0], equation)
-    if not any(names(part) for part in parts if part[0] in EXPRESSIONS):
-        return Statement("", parts[-1], None)
-    return Statement("", tree, equation)
-
-
-def _named_list(tree: Tree) -> Statement:
-    """`n = 1, 2, 3`: the name belongs to all that follow."""
-    first, rest = tree[2], tree[3:]
-    if first[0] == "rel" and set(first[1]) == {"="} and all(part[0] != "rel" for part in rest):
-        named = _statement(first)
-        if named.label:
-            return Statement(named.label, ("list", tree[1], named.value, *rest), None)
-    return Statement("", tree, None)
-
-
-def _is_label(tree: Tree) -> bool:
-    r"""Whether a tree is a name: `x`, `f(3)`, `AB`, `|AB|`, `\frac{dy}{dx}`, words."""
-    if tree[0] in {"sym", "word"}:
-        return True
-    if tree[:2] == ("call", "abs"):
-        return _is_figure(tree[2]) and tree[2][0] == "mul"
-    if tree[0] == "div":
-        return all(part[0] == "mul" and part[1] == ("sym", "d") for part in tree[1:])
-    return bool(tree[0] == "mul") and (_is_call(*tree[1:]) or _is_figure(tree))
-
-
-def _is_call(function: Tree, argument: Tree) -> bool:
-    """Whether a product is the value of a function: `f(3)`, `f(g(x))`, `f^{-1}(x)`, `P(X = 2)`."""
-    if function[0] == "pow" and function[2] == ("neg", ("num", Fraction(1))):
-        function = function[1]
-    is_function = function[0] == "sym" and function[1].rstrip("'") in _FUNCTIONS
-    return bool(is_function and argument[0] in _GIVEN)
-
-
-def _is_figure(tree: Tree) -> bool:
-    """Whether a product is a figure by its corners: `AB`, `ABC`."""
-    if tree[0] == "sym":
-        return bool(tree[1].isupper())
-    return bool(tree[0] == "mul") and all(map(_is_figure, tree[1:]))
-
-
-def _label(tree: Tree) -> str:
-    return str(tree[1]) if tree[0] == "sym" else "*"
+        Raises:
+            NotSolvedError: If it is one relation.
+        """
+        if wanted[0] == "list":
+            self._many(wanted, said)
+            return
+        if wanted[0] == "rel":
+            raise NotSolvedError
+        self._need(said, {wanted[0]})
+        if wanted[0] != "pair":
+            self._in_order(wanted[1:], said[1:])
+            return
+        if said[1:3] != wanted[1:3]:
+            raise DifferentError(NOT_EQUAL)
+        self._in_order(wanted[3], said[3])
 
 
 def _base(tree: Tree) -> int:
@@ -562,13 +529,13 @@ def _members(tree: Tree) -> list[tuple[Tree, int]]:
     parts = tree[2:] if tree[0] == "list" else tree[1:] if tree[0] == "set" else (tree,)
     made: list[tuple[Tree, int]] = []
     for part in parts:
-        signs = (1, -1) if _has_choice(_statement(part).value) else (1,)
+        signs = (1, -1) if _has_choice(statement(part).value) else (1,)
         made += [(part, sign) for sign in signs]
     return made
 
 
 def _all_named(members: Sequence[tuple[Tree, int]]) -> bool:
-    return all(_statement(tree).label for tree, _ in members)
+    return all(statement(tree).label for tree, _ in members)
 
 
 def _has_ellipsis(tree: Any) -> bool:
@@ -625,16 +592,24 @@ def _units_of(tree: Any) -> frozenset[str]:
 
 def _is_counted(unit: str) -> bool:
     """Whether what stands behind a number leaves it as it is."""
-    words = unit.lower().split()
+    words = re.sub(r"\^-?\d+", "", unit.lower()).split()
     if not words or len(words) > 3 or not _THING.fullmatch(unit):  # noqa: PLR2004
         return False
     if len(words) == 1 and (words[0] == "times" or f"{words[0]}s" in _PARTS):
         return words[0] == "times"
-    return words[0] not in _GOES_ON and _NOT_COUNTED.isdisjoint(words)
+    if words[0] in _GOES_ON or words[0] in NUMERALS:
+        return False
+    return _NOT_COUNTED.isdisjoint(words)
 
 
 def _plural(unit: str) -> str:
-    return unit.strip().removesuffix("s")
+    """A unit as it is compared: words without the ending of a plural, abbreviations as is."""
+    return " ".join(_singular(in_small_letters(word)) for word in unit.split())
+
+
+def _singular(word: str) -> str:
+    stem = word.removesuffix("s")
+    return stem if len(stem) > 1 and stem.islower() else word
 
 
 __all__ = ["DifferentError", "Expected", "TooLargeError", "UndefinedError", "UnreadableError"]

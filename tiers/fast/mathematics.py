@@ -35,7 +35,7 @@ from verifier_ladder.tiers.fast.mathtokens import LONGEST, UnreadableError
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.tasks import TaskError
 from verifier_ladder.tiers.versions import versions
-from verifier_ladder.verdict import Verdict
+from verifier_ladder.verdict import Outcome, Verdict
 
 HOW = "Write the one final answer alone in \\boxed{…}."
 """What to tell a model whose answer can't be found or read."""
@@ -77,8 +77,11 @@ _DENIED = re.compile(
 _DENIAL = re.compile(r"\bnot[ }][ }$]*$", re.IGNORECASE)
 _MARKS = ' \t\r\n*`"'
 _CHOICE = re.compile(
-    r"\s*\\?(?:text(?:bf|rm)?\{)?\(?([A-J])\)?\}?(?:\)|\.|:|\}|\s)+(?=\S)(.+)", re.DOTALL
+    r"\s*\\?(?:text(?:bf|rm)?\{)?\(?(?P<letter>[A-J])(?P<mark>\)?\}?(?:\)|\.|:|\}|\s)+)"
+    r"(?P<value>[^\s=].*)",
+    re.DOTALL,
 )
+_WORDS = re.compile(r"[A-Za-z]{2}")
 _LETTER = re.compile(r"(?<![A-Za-z])[A-J](?![A-Za-z])")
 _SAYS = re.compile(r"[A-Za-z0-9]")
 _FIELDS = ("answer", "choices", "form", "log_base", "tolerance", "unit", "variables")
@@ -119,7 +122,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "7"
+    version = "8"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"
@@ -163,29 +166,42 @@ class _Wanted:
         """Why an answer is another one; "" if it is the same."""
         if self.choices:
             return self._choice(text)
-        letter = _CHOICE.fullmatch(text) if _LETTER.fullmatch(self.expected.text) else None
-        if letter and _SAYS.search(letter[2]) and not _LETTER.search(letter[2]):
-            read(letter[2])  # A value, nobody knows which, and no other letter.
-            text = letter[1]
+        found = _CHOICE.fullmatch(text) if _LETTER.fullmatch(self.expected.text) else None
+        if found and _is_valued(found):
+            read(found["value"])  # Nobody knows which it should be.
+            text = found["letter"]
         return self.expected.difference(text)
 
     def _choice(self, text: str) -> str:
         letter = self.expected.text
         match = _CHOICE.fullmatch(text)
         if match:
-            if match[1] != letter:
+            if match["letter"] != letter:
                 return "the letter is another one"
-            return self.choices[letter].difference(match[2])
+            return self.choices[letter].difference(match["value"])
         if not self.expected.difference(text):
             return ""
         fits = [name for name, value in self.choices.items() if not value.difference(text)]
         return "" if fits == [letter] else "the answer is not the right choice"
 
 
+def _is_valued(found: re.Match[str]) -> bool:
+    """Whether a letter is that of a choice, and its value follows: not "A proof is short"."""
+    is_article = not found["mark"].strip() and _WORDS.match(found["value"])
+    says = _SAYS.search(found["value"]) and not _LETTER.search(found["value"])
+    return bool(says) and not is_article
+
+
 def _judged(wanted: _Wanted, said: list[str]) -> Verdict:
+    """Compare every final answer, or all as one where each may be a member in its own box."""
+    verdict = _compared(wanted, said)
+    if verdict.outcome is Outcome.ACCEPT or not 1 < len(said) == wanted.expected.members:
+        return verdict
+    return _compared(wanted, [", ".join(said)])
+
+
+def _compared(wanted: _Wanted, said: list[str]) -> Verdict:
     """Compare every final answer: one that differs makes the others a hedge."""
-    if len(said) > 1 and len(said) == wanted.expected.members:
-        said = [", ".join(said)]  # Each member in a box of its own.
     reasons = []
     for text in said:
         try:

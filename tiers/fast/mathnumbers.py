@@ -20,8 +20,9 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from fractions import Fraction
-from functools import cache
-from math import comb, factorial, gcd, lcm
+from functools import cache, partial
+from itertools import product
+from math import comb, factorial, gcd, lcm, log2
 from typing import Any
 
 from verifier_ladder.errors import ToolError
@@ -48,6 +49,12 @@ _STEPS = 60_000_000
 POINTS = 12
 _FEWEST = 4
 """At how many points two formulas are compared, and where both must have a value at least."""
+_PER_STEP, _PER_ROOT = 500, 50
+"""Squared digits that are one step: of a rational number, and of the search for its root."""
+_NEARLY = 30
+"""Binary digits of an estimate."""
+_MOST_FAR_DIGITS, _FAR_STEPS = 1000, 3_000_000
+"""What a comparison further out may take."""
 
 
 class UndefinedError(ValueError):
@@ -102,6 +109,7 @@ class Evaluator:
         digits: int = DIGITS,
         variables: Mapping[str, str] | None = None,
         log_base: Fraction | None = None,
+        steps: int = _STEPS,
     ) -> None:
         """Choose the precision.
 
@@ -111,6 +119,7 @@ class Evaluator:
             digits: Decimal digits of values that are not rational.
             variables: What the task says of a name: `integer`, `positive` or `real`.
             log_base: What `log` without a base means; None for e.
+            steps: What it may take.
         """
         self.digits = digits
         self._reach = 0.0
@@ -121,7 +130,7 @@ class Evaluator:
         self._is_approximate = False
         self._variables = variables or {}
         self._log_base = log_base
-        self._left = _STEPS
+        self._left = steps
         self._sign = 1
         self._env: Mapping[str, Fraction] = {}
         self._seed = seed
@@ -182,8 +191,12 @@ class Evaluator:
 
     def _note(self, value: Number) -> None:
         """Note how large or small a value is."""
-        self._reach = max(self._reach, self._far(value))
-        if value and not isinstance(value, Fraction):
+        far = self._far(value)
+        self._reach = max(self._reach, far)
+        if isinstance(value, Fraction):
+            self.spend(_length(value.numerator) * _length(value.denominator) / _PER_STEP)
+            return
+        if value:
             self._largest = max(self._largest, mpmath().mag(value))
 
     def _far(self, value: Number) -> float:
@@ -358,8 +371,10 @@ class Evaluator:
         if not isinstance(index, Fraction) or index.denominator != 1 or not 1 <= index <= 1000:  # noqa: PLR2004
             raise UndefinedError("a root of this index")
         n = int(index)
-        if isinstance(value, Fraction) and (exact := _exact_root(value, n)) is not None:
-            return exact
+        if isinstance(value, Fraction):
+            self.spend(self._far(value) ** 2 / _PER_ROOT)
+            if (exact := _exact_root(value, n)) is not None:
+                return exact
         self.spend(self.digits**1.6)
         number, mp = self.real(value), mpmath()
         is_negative = not isinstance(number, mp.mpc) and number < 0
@@ -426,6 +441,20 @@ class Evaluator:
         size = Fraction(draw.randint(10**5, 10**6), 10**6 + 3) * (1 if at % 3 else 4)
         return size if said == "positive" or draw.random() < 0.7 else -size  # noqa: PLR2004
 
+    def _far_points(self, unknown: frozenset[str]) -> tuple[dict[str, Fraction], ...]:
+        """Two points further out; in one of them a name that stands alone is negative."""
+        draw = random.Random(self._seed[::-1])  # noqa: S311
+        points: tuple[dict[str, Fraction], ...] = ({}, {})
+        for name, point in product(sorted(unknown), points):
+            said = self._variables.get(name, "real")
+            if said == "integer":
+                point[name] = Fraction(draw.randint(41, 400))
+            else:
+                point[name] = Fraction(draw.randint(10**5, 10**6), 10**4 + 7)
+            if said not in {"integer", "positive"} and len(unknown) == 1 and point is points[1]:
+                point[name] = -point[name]
+        return points
+
     def identical(self, left: Tree, right: Tree, signs: tuple[int, int] = (1, 1)) -> bool:
         """Whether two expressions have equal values, whatever their names stand for.
 
@@ -442,8 +471,46 @@ class Evaluator:
         for wants_real in (True, False):
             compared = self._agree(left, right, signs, points, wants_real=wants_real)
             if compared is not None:
-                return compared
+                return compared and not self._part_far_out(
+                    left, right, signs, wants_real=wants_real
+                )
         raise UndefinedError("the formula has no value anywhere")
+
+    def _part_far_out(
+        self, left: Tree, right: Tree, signs: tuple[int, int], *, wants_real: bool
+    ) -> bool:
+        """Whether two expressions surely differ further out, as `|x - 9|` and `9 - x` do."""
+
+        def values(point: dict[str, Fraction], other: Evaluator) -> tuple[Number, Number]:
+            value = other.value(left, point, signs[0])
+            if wants_real and not other.is_real(value):
+                raise UndefinedError("it is not real")
+            return value, other.value(right, point, signs[1])
+
+        points = self._far_points(names(left) | names(right))
+        return any(self._surely_differ(partial(values, point)) for point in points)
+
+    def _surely_differ(self, values: Callable[[Evaluator], tuple[Number, Number]]) -> bool:
+        """Whether two values differ; what has none, or takes long to compute, says nothing."""
+        digits = DIGITS
+        while digits <= _MOST_FAR_DIGITS:
+            other = Evaluator(
+                self._seed,
+                digits=digits,
+                variables=self._variables,
+                log_base=self._log_base,
+                steps=_FAR_STEPS,
+            )
+            try:
+                with other.precision():
+                    is_same = other.same(*values(other))
+                wanted = other.wanted
+            except (UndefinedError, TooLargeError):
+                return False
+            if wanted <= digits:
+                return not is_same
+            digits = wanted
+        return False
 
     def _agree(
         self, left: Tree, right: Tree, signs: tuple[int, int],
@@ -481,7 +548,24 @@ class Evaluator:
             compared += 1
         if ratio is None or compared < _FEWEST or not self.is_real(ratio):
             return 0
+        if self._bend_far_out(left, right):
+            return 0
         return 1 if self.less(Fraction(0), ratio) else -1
+
+    def _bend_far_out(self, left: Tree, right: Tree) -> bool:
+        """Whether two expressions surely have another proportion at each of two points far out."""
+        near, *far = (
+            *self.points(unknown := names(left) | names(right))[:1],
+            *self._far_points(unknown),
+        )
+
+        def products(point: dict[str, Fraction], other: Evaluator) -> tuple[Number, Number]:
+            a, b, c, d = (
+                other.real(other.value(tree, at)) for at in (near, point) for tree in (left, right)
+            )
+            return a * d, b * c
+
+        return any(self._surely_differ(partial(products, point)) for point in far)
 
 
 def _arity(name: str, arguments: list[Number]) -> list[Number]:
@@ -521,16 +605,14 @@ def _exact_root(value: Fraction, n: int) -> Fraction | None:
 
 
 def _whole_root(value: int, n: int) -> int | None:
-    if value < 2:  # noqa: PLR2004
+    """The root, if it is whole: Newton's steps from just above it, which doubles tell."""
+    if value < 2 or n == 1:  # noqa: PLR2004
         return value
-    low, high = 1, 1 << (value.bit_length() // n + 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle**n <= value:
-            low = middle
-        else:
-            high = middle - 1
-    return low if low**n == value else None
+    whole, part = divmod(log2(value) / n, 1)
+    found = (int(2 ** (part + _NEARLY)) + 1 << int(whole) >> _NEARLY) + 1
+    while (nearer := ((n - 1) * found + value // found ** (n - 1)) // n) < found:
+        found = nearer
+    return found if found**n == value else None
 
 
 def _factorial(evaluator: Evaluator, value: Number) -> Number:
@@ -563,6 +645,9 @@ def _rounded(direction: int) -> Callable[[Evaluator, Number], Number]:
     def rounded(evaluator: Evaluator, value: Number) -> Number:
         if isinstance(value, Fraction):
             return Fraction(-(-value // 1) if direction > 0 else value // 1)
+        if not evaluator.is_real(value):
+            raise UndefinedError("a complex number that is rounded")
+        value = mpmath().re(value)
         near = mpmath().nint(value)
         if evaluator.same(value, near):
             return Fraction(int(near))

@@ -34,6 +34,8 @@ class Segment(NamedTuple):
 
 
 _ALL = Segment("-" + _INFINITY, _INFINITY)
+_INFINITE: Tree = ("const", "inf")
+_MINUS_INFINITE: Tree = ("neg", _INFINITE)
 
 
 def _below(value: Number, *, is_in: bool) -> Segment:
@@ -47,6 +49,13 @@ def _above(value: Number, *, is_in: bool) -> Segment:
 def difference(left: Tree, right: Tree) -> Tree:
     """The left side of a relation minus its right side."""
     return ("add", left, ("neg", right))
+
+
+def _is_bent(tree: Any) -> bool:
+    """Whether an unknown stands in a function, so that no few points tell a straight line."""
+    if not isinstance(tree, tuple) or not tree:
+        return False
+    return (tree[0] == "call" and bool(names(tree))) or any(map(_is_bent, tree))
 
 
 class RealLine:
@@ -108,14 +117,20 @@ class RealLine:
             return self._cut(tree)
         if kind == "rel":
             return self._solved(tree)
-        if kind == "list" and all(part[0] == "rel" for part in tree[2:]):
-            parts = [self._segments(part) for part in tree[2:]]
-            return (
-                self._meeting(parts)
-                if tree[1] == "and"
-                else [one for part in parts for one in part]
-            )
+        if kind == "list" and len(names(tree)) == 1 and all(part[0] == "rel" for part in tree[2:]):
+            return self._listed(tree)
         raise NotSolvedError
+
+    def _listed(self, tree: Tree) -> list[Segment]:
+        r"""Inequalities joined by `and`, `or` or a comma.
+
+        A comma joins the parts of a set, as in `x < 1, x > 3`, unless that were all numbers: those
+        of `x > 0, x < 2` or `x > 0, x \ne 1` hold together.
+        """
+        parts = [self._segments(part) for part in tree[2:]]
+        either = [one for part in parts for one in part]
+        is_all = tree[1] == "," and self._merged(either) == [_ALL]
+        return self._meeting(parts) if is_all or tree[1] == "and" else either
 
     def _real(self, tree: Tree) -> Number:
         if tree[0] not in EXPRESSIONS or names(tree):
@@ -126,9 +141,9 @@ class RealLine:
         return value
 
     def _end(self, tree: Tree) -> Any:
-        if tree == ("const", "inf"):
+        if tree == _INFINITE:
             return _INFINITY
-        if tree == ("neg", ("const", "inf")):
+        if tree == _MINUS_INFINITE:
             return "-" + _INFINITY
         return self._real(tree)
 
@@ -154,6 +169,10 @@ class RealLine:
         return self._meeting(parts)
 
     def _half_line(self, left: Tree, operator: str, right: Tree) -> Segment:
+        low, high = (left, right) if operator == "<" else (right, left)
+        is_no_bound = low == _MINUS_INFINITE or high == _INFINITE
+        if is_no_bound and operator in {"<", ">"} and len(names((left, right))) == 1:
+            return _ALL
         if operator not in {"<", ">", "<=", ">="}:
             raise NotSolvedError
         value, is_turned = self._solution(left, right)
@@ -168,6 +187,8 @@ class RealLine:
         side = difference(left, right)
         unknown = names(side)
         if len(unknown) != 1 or any(part[0] not in EXPRESSIONS for part in (left, right)):
+            raise NotSolvedError
+        if _is_bent(side):
             raise NotSolvedError
         (name,) = unknown
         at = [self._evaluator.value(side, {name: Fraction(x)}) for x in (0, 1, 2, -5)]

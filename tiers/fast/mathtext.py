@@ -10,7 +10,8 @@ A tree is a tuple that begins with the name of its kind:
   (pi, e, i, inf), `neg`, `add`, `mul`, `div`, `pow`, `call` (name, arguments), `pm` (sign),
   `percent`, `degree`
 - collections: `list` (joined by, items), `set`, `tuple`, `pair` (left, right, items), `matrix`,
-  `ratio`, `union`, `meet`, `without`, `reals`, `empty`, `ellipsis`
+  `ratio`, `union`, `meet`, `without`, `reals`, `empty`, `ellipsis`, `given` (what stands before a
+  bar in brackets, and behind it)
 - `circ`, the sign of degrees, which is no answer of its own
 - statements: `rel` (operators, parts), `quantity` (expression, unit), `word`, `clock`
 """
@@ -30,7 +31,7 @@ from verifier_ladder.tiers.fast.mathtokens import (
     in_base,
     tokens,
 )
-from verifier_ladder.tiers.fast.mathunits import scaled
+from verifier_ladder.tiers.fast.mathunits import scaled, unit_worth
 
 Tree = tuple[Any, ...]
 
@@ -39,16 +40,22 @@ _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "~", "in"})
 _CONSTANTS = frozenset({"pi", "inf", "i", "e"})
 _AS_WRITTEN = {"clock": "clock", "numbers": "word"}
 """Kinds of tokens that are compared as they are written, and their trees."""
+_END = ("end", "")
+"""The last token."""
+_OPENING, _CLOSING = frozenset({"(", "[", "{", "\\{"}), frozenset({")", "]", "}", "\\}"})
+_REALS = frozenset({"all real numbers", "all reals", "the real numbers", "real numbers"})
+"""Words for the set of all real numbers."""
 
 
 class _Reader:
     """A recursive-descent parser over the tokens of one answer."""
 
     def __init__(self, found: list[tuple[str, str]]) -> None:
-        self._tokens: list[tuple[str, Any]] = [*found, ("end", "")]
+        self._tokens: list[tuple[str, Any]] = [*found, _END]
         self._at = 0
         self._depth = 0
         self._depth_of_brackets = 0
+        self._depth_of_bars = 0
         self._nodes = 0
         self._script_at = -1
         """Where a script without braces begins: a number there is all of it."""
@@ -60,6 +67,8 @@ class _Reader:
 
     def _next(self) -> tuple[str, Any]:
         token = self._tokens[self._at]
+        if token == _END:
+            raise UnreadableError("something is missing")
         self._at += 1
         self._nodes += 1
         if self._nodes > MOST_NODES:
@@ -133,31 +142,54 @@ class _Reader:
         return left
 
     def _measured(self) -> Tree:
-        """An expression, and the unit behind it."""
-        money = ""
-        if self._peek()[0] == "dollar":
-            money = self._next()[1].lstrip("\\")
-        tree = self._sum()
-        self._skip_gap()
-        kind, value = self._peek()
-        if kind == "words" and tree[0] != "word":
+        """An expression and its unit, or several with smaller units each: `1 hour 30 minutes`."""
+        tree = self._quantity()
+        while tree[0] == "quantity" and self._peek()[0] == "num":
+            tree = _compound(tree, self._quantity())
+        return tree
+
+    def _quantity(self) -> Tree:
+        """An expression, and the unit before or behind it."""
+        is_negative = self._peek() == ("op", "-") and self._tokens[self._at + 1][0] == "dollar"
+        if is_negative:
             self._next()
-            power = ""
-            if self._take("^"):
-                inner = self._script()
-                power = f"^{inner[1]}" if inner[0] == "num" else "^?"
-            while self._peek()[0] == "words":
-                value += " " + self._next()[1]
-            worth, unit = scaled(value)
+        unit = self._money()
+        tree = ("neg", self._product()) if is_negative else self._sum()
+        self._skip_gap()
+        if self._peek()[0] == "words" and tree[0] != "word":
+            worth, behind = scaled(self._unit())
             if worth != 1:
                 tree = ("mul", ("num", worth), tree)
-            unit = f"{money} {unit}".strip() + power
-            return ("quantity", tree, unit) if unit else tree
-        if money:
-            return ("quantity", tree, money)
-        if tree[0] == "degree":
-            return ("quantity", tree[1], "degrees")
-        return tree
+            unit = f"{unit} {behind}".strip()
+        unit = unit or self._money()
+        if unit:
+            return ("quantity", tree, unit)
+        return ("quantity", tree[1], "degrees") if tree[0] == "degree" else tree
+
+    def _money(self) -> str:
+        """A sign of money; "" if there is none."""
+        return str(self._next()[1]).lstrip("\\") if self._peek()[0] == "dollar" else ""
+
+    def _unit(self) -> str:
+        """Words behind a number, with powers, quotients and products of such."""
+        unit = str(self._next()[1])
+        while True:
+            if self._take("^"):
+                unit += f"^{self._power_of_unit()}"
+                self._skip_gap()
+            is_joined = self._peek() in {("op", "/"), ("op", "*")}
+            if self._tokens[self._at + is_joined][0] != "words":
+                return unit
+            unit += "/" if self._take("/") else " "
+            self._take("*")
+            unit += str(self._next()[1])
+
+    def _power_of_unit(self) -> int:
+        script = self._script()
+        sign, number = (-1, script[1]) if script[0] == "neg" else (1, script)
+        if number[0] != "num" or number[1].denominator != 1:
+            raise UnreadableError("the power of a unit is no whole number")
+        return sign * int(number[1])
 
     # ---- Expressions
 
@@ -193,8 +225,21 @@ class _Reader:
         if kind in {"num", "thousands", "based"}:
             raise UnreadableError("two numbers stand side by side")
         if kind == "op":
-            return value in {"(", "{", "pi", "inf", "floor(", "ceil("}
-        return kind in {"sym", "func", "frac", "binom", "read"}
+            return value in {"(", "{", "pi", "inf", "floor(", "ceil("} or self._opens_bars()
+        return kind in {"sym", "func", "frac", "binom", "read", "accent"}
+
+    def _opens_bars(self) -> bool:
+        """Whether a bar behind a factor begins an absolute value, which ends as deep."""
+        if self._depth_of_bars or self._peek() != ("op", "|"):
+            return False
+        depth = 0
+        for kind, value in self._tokens[self._at + 1 :]:
+            depth += (value in _OPENING) - (value in _CLOSING) if kind == "op" else 0
+            if depth < 0:
+                return False
+            if not depth and (kind, value) == ("op", "|"):
+                return True
+        return False
 
     def _signed(self) -> Tree:
         self._skip_gap()
@@ -227,6 +272,8 @@ class _Reader:
             if kind == "percent":
                 tree = ("percent", tree)
             elif (kind, value) == ("op", "!"):
+                if self._tokens[self._at + 1] == ("op", "!"):
+                    raise UnreadableError("a double factorial is not understood")
                 tree = ("call", "factorial", tree)
             else:
                 return tree
@@ -271,12 +318,11 @@ class _Reader:
         simple = {"frac": self._fraction, "binom": self._binomial, "begin": self._matrix}
         if kind in simple:
             return simple[kind]()
+        named = {"sym": self._symbol, "accent": self._accented, "func": self._function}
+        if kind in named:
+            return named[kind](value)
         if kind == "read":
             return value  # type: ignore[no-any-return]
-        if kind == "sym":
-            return self._symbol(value)
-        if kind == "func":
-            return self._function(value)
         if kind == "words":
             return self._word(value)
         if kind == "reals":
@@ -285,7 +331,7 @@ class _Reader:
             return (_AS_WRITTEN[kind], value)
         if kind == "op":
             return self._bracket(value)
-        raise UnreadableError(f"unexpected {value!r}" if value else "something is missing")
+        raise UnreadableError(f"unexpected {value!r}")
 
     def _number(self, kind: str, value: str) -> Tree:
         if kind == "thousands" and self._depth_of_brackets:
@@ -349,6 +395,13 @@ class _Reader:
             return ("const", name)
         return ("sym", name)
 
+    def _accented(self, accent: str) -> Tree:
+        """A name with a sign above it."""
+        name = self._index()
+        if not any(map(str.isalpha, name)):
+            raise UnreadableError("a sign stands above what is no name")
+        return self._symbol(f"{accent} {name}")
+
     def _index(self) -> str:
         """A subscript as it is written; only letters and digits, few of them."""
         parts: list[str] = []
@@ -391,7 +444,11 @@ class _Reader:
                 return tuple(part for part in members if isinstance(part, tuple))
             return (tree,)
         left = self._signed_power()
-        while self._peek()[0] in {"sym", "frac", "read"} or self._peek() == ("op", "pi"):
+        while (
+            self._peek()[0] in {"sym", "frac", "read"}
+            or self._peek() == ("op", "pi")
+            or self._opens_bars()
+        ):
             left = ("mul", left, self._power())
         return (left,)
 
@@ -403,7 +460,8 @@ class _Reader:
             return ("const", value) if value in _CONSTANTS else ("sym", value)
         while self._peek()[0] in {"words", "sym"}:
             value += " " + self._next()[1]
-        return ("word", " ".join(value.lower().split()))
+        word = " ".join(value.lower().split())
+        return ("reals",) if word in _REALS else ("word", word)
 
     def _bracket(self, value: str) -> Tree:  # noqa: PLR0911 - one for each kind
         if value in {"pi", "inf"}:
@@ -426,7 +484,9 @@ class _Reader:
             self._expect(value[:-1] + ")")
             return ("call", value[:-1], tree)
         if value == "|":
+            self._depth_of_bars += 1
             tree = self._sum()
+            self._depth_of_bars -= 1
             self._expect("|")
             return ("call", "abs", tree)
         raise UnreadableError(f"unexpected {value!r}")
@@ -470,6 +530,8 @@ class _Reader:
 
     def _parentheses(self, left: str) -> Tree:
         items = self._inside()
+        if left == "(" and len(items) == 1 and self._take("|"):
+            items = [("given", items[0], *self._inside())]
         right = self._take(")", "]")
         if not right:
             raise UnreadableError("a bracket is never closed")
@@ -500,6 +562,22 @@ class _Reader:
                 return ("matrix", *rows)
             else:
                 raise UnreadableError("a matrix is never closed")
+
+
+def _compound(first: Tree, second: Tree) -> Tree:
+    """The sum of two quantities that stand side by side, in the unit of the first.
+
+    Raises:
+        UnreadableError: If the second unit is no smaller one of the same kind.
+    """
+    unit = str(first[2]).removesuffix(" and")
+    worth, other = unit_worth(unit), unit_worth(second[2]) if second[0] == "quantity" else None
+    if worth is None or other is None or worth[1] != other[1] or worth[0] <= other[0]:
+        raise UnreadableError("two numbers stand side by side")
+    if first[1][0] == "neg":
+        raise UnreadableError("it is not clear what a sign belongs to")
+    part = ("mul", second[1], ("num", other[0] / worth[0]))
+    return ("quantity", ("add", first[1], part), unit)
 
 
 def _based(text: str) -> Tree:

@@ -5,7 +5,7 @@ r"""Tokens of mathematical text: LaTeX or plain notation, split into pairs of ki
 | `num`, `thousands` | a number as it is written; `1,234` may also be two |
 | `based` | a number with its base as index: `1011_2` |
 | `gap` | the space behind a number |
-| `sym`, `func` | a name of one letter, or that of a function |
+| `sym`, `func`, `accent` | a name of one letter, that of a function, or of a sign above a name |
 | `words` | a word, or words in `\text{…}` |
 | `frac`, `binom`, `begin`, `end`, `row`, `reals`, `clock`, `dollar`, `percent` | as written |
 | `numbers` | the letter of a set of numbers, as in `\mathbb{Z}` |
@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 
-from verifier_ladder.tiers.fast.mathunits import UNITS, unit_worth
+from verifier_ladder.tiers.fast.mathunits import CURRENCIES, UNITS, unit_worth
 
 LONGEST = 2000
 """Characters of the longest answer that is read."""
@@ -40,17 +40,25 @@ _SIGNS = {
     "−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~",
     "∈": " in ", "∪": "\\cup ", "∩": "\\cap ", "∞": "\\infty ", "π": "\\pi ", "±": "\\pm ",
     "∓": "\\mp ", "√": "\\sqrt ", "°": "^\\circ ", "…": "\\ldots ", "∅": "\\emptyset ",
-    "ℝ": "\\mathbb{R}", "²": "^{2}", "³": "^{3}", "½": "\\frac12 ", "¼": "\\frac14 ",
-    "¾": "\\frac34 ", "θ": "\\theta ", "λ": "\\lambda ", "α": "\\alpha ", "β": "\\beta ",
-    "\u00a0": " ", "\u2009": " ", "\u202f": " ", "′": "'", "\u2010": "-",
+    "ℝ": "\\mathbb{R}", "½": "\\frac12 ", "¼": "\\frac14 ", "¾": "\\frac34 ", "⅓": "\\frac13 ",
+    "⅔": "\\frac23 ", "⅛": "\\frac18 ", "\u2124": "\\mathbb{Z}", "⋅": "*", "∠": "\\angle ",
+    "α": "\\alpha ", "β": "\\beta ", "\u03b3": "\\gamma ", "δ": "\\delta ", "θ": "\\theta ",
+    "λ": "\\lambda ", "μ": "\\mu ", "\u03c1": "\\rho ", "\u03c3": "\\sigma ", "τ": "\\tau ",
+    "φ": "\\phi ", "ϕ": "\\phi ", "ω": "\\omega ", "Δ": "\\Delta ", "Ω": "\\Omega ",
+    "\u00a0": "~", "\u2009": "~", "\u202f": "~", "′": "'", "\u2010": "-", "\u2011": "-",
 }  # fmt: skip
 """Characters of typography; any other that is not ASCII makes the text unreadable."""
-TYPOGRAPHY = "".join(_SIGNS)
 _TYPOGRAPHY = str.maketrans(_SIGNS)
+_RAISED, _LOWERED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "₀₁₂₃₄₅₆₇₈₉"
+TYPOGRAPHY = "".join(_SIGNS) + _RAISED + _LOWERED + CURRENCIES
+_ON_THE_LINE = str.maketrans(_RAISED + _LOWERED, "0123456789+-0123456789")
+_SCRIPTS = re.compile(f"([{_RAISED}]+)|[{_LOWERED}]+")
+_ROOT = re.compile(r"√\s*(\d+)")
+"""A root of typography, which reaches over all digits behind it."""
 _SPACING = re.compile(
     r"(?<!\\)\\(?:[,;:! ]|\Z|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
     r"|big\w*\b|Big\w*\b|limits\b|boldsymbol\b|bm\b|angle\b|triangle\b|checkmark\b)|~"
-    r"|(?<!\\)\$|\*\*(?!\s*[\d(-])|`"
+    r"|(?<!\\)\$|\*\*(?!\s*[\d(-]|(?<=[\w)}\]]\*\*)[A-Za-z\\{]|(?<=\s\*\*)\s+[A-Za-z\\{])|`"
 )
 _GROUPS = re.compile(r"(?<=\d)(?:\\[,; ]|,\\!|~)(?=\d{3}(?!\d))")
 """Separators of thousands that are spaces."""
@@ -58,7 +66,12 @@ _STOP = re.compile(r"(?:(?<=\.{3})|(?<!\.))\.\Z")
 """The end of a sentence, which is none of three dots."""
 _MONEY = re.compile(r"\A\$(?=\d[^$]*\Z)")
 """A sign before a number that begins no formula."""
-_FAR_DEGREES = re.compile(r"(?<=\d)\s+(?=°|\^\s*\{?\s*\\circ)")
+_DEGREE = re.compile(r"\^?\s*(?:\{\s*\\degree\s*\}|\\degree(?![A-Za-z]))")
+_TEMPERATURE = re.compile(
+    r"\^\s*(?:\{\s*\\circ\s*\}|\\circ)\s*"
+    r"(?:\\(?:text|mathrm)\{\s*([CF])\s*\}|([CF])(?![A-Za-z_^('])(?!\\?\{))"
+)
+"""The sign of degrees with the scale that they are of."""
 _MEASURE = re.compile(r"(?<=\d)\s*([A-Za-z][A-Za-z0-9/*^{} -]*+)(?=[,;)\]=]|\Z)")
 """What stands in plain text behind a number and may be its unit, such as `km/h`."""
 _SPELT = re.compile(r"/|[A-Za-z]{2}")
@@ -71,10 +84,10 @@ _BASES = {
 """Words for the base that a number is written in."""
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
-    r"|(?P<repeat>\d*\.\d*\\(?:overline|bar)\{\d+\})"
+    r"|(?P<repeat>\d*\.\d*\\(?:overline|bar)(?:\{\s*\d+\s*\}|\s*\d))"
     r"|(?P<based>(?:\d+(?:\.\d+)?|\(\d+(?:\.\d+)?\))_(?:\d{1,2}(?!\d)|\{\s*\d{1,2}\s*\}"
     rf"|\{{?\s*\\(?:text|mathrm)\{{\s*(?:{'|'.join(_BASES)})\s*\}}\s*\}}?))"
-    r"|(?P<clock>(?<![\d:])\d{1,2}:\d\d(?![\d:]))"
+    r"|(?P<clock>(?<![\d:])(?:[01]?\d|2[0-4]):[0-5]\d(?![\d:]))"
     r"|(?P<grouped>\d{1,3}(?:(?:\{,\}|\\,)\d{3})+(?:\.\d+)?(?!\d))"
     r"|(?P<thousands>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?!\d))"
     r"|(?P<science>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+(?![\w^]))"
@@ -82,10 +95,10 @@ _TOKEN = re.compile(
     r"|(?P<text>\\(?:text|textbf|textit|textrm|texttt|mathrm|mathbf|mathit|mathsf|operatorname|mbox"
     r"|boxed|fbox)\*?\s*\{)"
     r"|(?P<reals>\\mathbb\s*\{?R\}?)|(?P<numbers>\\mathbb\s*\{?[CNQZ]\}?)"
-    r"|(?P<begin>\\begin\{[pbvB]?matrix\})|(?P<end>\\end\{[pbvB]?matrix\})"
+    r"|(?P<begin>\\begin\{[pbB]?matrix\})|(?P<end>\\end\{[pbB]?matrix\})"
     r"|(?P<row>\\\\)"
     r"|(?P<brace>\\[{}]|\\lbrace|\\rbrace)"
-    r"|(?P<dollar>\\\$)|(?P<percent>\\?%)"
+    rf"|(?P<dollar>\\\$|[{CURRENCIES}])|(?P<percent>\\?%)"
     r"|(?P<command>\\[A-Za-z]+)"
     r"|(?P<letters>[A-Za-z]+)"
     r"|(?P<dots>\.\.\.+)"
@@ -105,15 +118,24 @@ _FUNCTIONS = frozenset(
     )
 )
 _ALIASES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
-_SYMBOLS = {"Pr": "P"} | {
-    name: name
-    for name in _words(
-        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta kappa lambda mu nu xi "
-        "rho sigma tau phi varphi chi psi omega "
-        "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
-    )
-}
-"""Commands that are names, and the names."""
+_SYMBOLS = _words(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta kappa lambda mu nu xi "
+    "rho sigma tau phi varphi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
+)
+"""Commands that are names."""
+_ACCENTS = _words("bar hat overline overrightarrow tilde vec widehat widetilde")
+"""Commands for signs above a name."""
+_COMMANDS = {
+    "Pr": ("sym", "P"), "euro": ("dollar", "€"), "pounds": ("dollar", "£"), "yen": ("dollar", "¥"),
+    "lfloor": ("op", "floor("), "rfloor": ("op", "floor)"), "lceil": ("op", "ceil("),
+    "rceil": ("op", "ceil)"),
+    **{name: ("sym", name) for name in _SYMBOLS},
+    **{name: ("accent", name) for name in _ACCENTS},
+    **{f"{kind}frac": ("frac", f"\\{kind}frac") for kind in ("", "d", "t", "c")},
+    **{f"{kind}binom": ("binom", f"\\{kind}binom") for kind in ("", "d", "t")},
+}  # fmt: skip
+"""What other commands are."""
 _OPERATORS = {
     "\\cdot": "*", "\\times": "*", "\\ast": "*", "\\div": "/", "\\le": "<=", "\\leq": "<=",
     "\\leqslant": "<=", "\\ge": ">=", "\\geq": ">=", "\\geqslant": ">=", "\\lt": "<", "\\gt": ">",
@@ -122,7 +144,7 @@ _OPERATORS = {
     "\\pm": "+-", "\\mp": "-+", "\\ldots": "...", "\\dots": "...", "\\cdots": "...",
     "\\infty": "inf", "\\pi": "pi", "\\emptyset": "empty", "\\varnothing": "empty", "**": "^",
     "\\mid": "|", "\\vert": "|", "\\lvert": "|", "\\rvert": "|", "\\lor": "or", "\\land": "and",
-    "\\colon": ":", "\\circ": "circ", "\\degree": "circ", "\\langle": "(", "\\rangle": ")",
+    "\\colon": ":", "\\circ": "circ", "\\langle": "(", "\\rangle": ")",
 }  # fmt: skip
 JOINTS = {",": ",", ";": ",", "and": "and", "or": "or", ", and": "and", ", or": "or"}
 _WORDS_FOR = {"infinity": "inf", "infty": "inf", "inf": "inf", "pi": "pi", "in": "in",
@@ -133,6 +155,10 @@ _UPRIGHT = frozenset(_words("infinity pi e i n x y z"))
 _NAMED = re.compile(r"[A-Za-z][A-Za-z .'/^0-9-]*")
 _JOINED = frozenset("/^0123456789")
 """What follows the first letter of a formula, or of a unit, but of no word."""
+_BRACED_POWER = re.compile(r"\^\{\s*(-?\d)\s*\}")
+_SAYS = re.compile(r"[A-Za-z0-9]")
+_CLINGING = ([("percent", "%")], [("percent", "\\%")], [("op", "^")])
+"""Tokens that belong to a number before them."""
 _SHORT = 3
 """Letters that may be a product of names; longer runs are words."""
 
@@ -176,15 +202,30 @@ def tokens(text: str, *, units: Collection[str] | None = None) -> list[tuple[str
     plain = text.strip()
     while inner := _WRAPPED.fullmatch(plain):
         plain = inner[1].strip()
-    plain = _FAR_DEGREES.sub("", _MONEY.sub(r"\\$", plain))
-    plain = _GROUPS.sub("{,}", plain.translate(_TYPOGRAPHY))
-    plain = _SPACING.sub(" ", plain)
+    plain = _ROOT.sub(r"\\sqrt{\1}", _MONEY.sub(r"\\$", plain))
+    plain = scripted(plain).translate(_TYPOGRAPHY)
+    plain = _SPACING.sub(" ", _GROUPS.sub("{,}", plain))
+    plain = _TEMPERATURE.sub(r" deg\1\2", _DEGREE.sub(r"^\\circ ", plain))
     plain = _STOP.sub("", plain.strip())
     if not plain:
         raise UnreadableError("the answer is empty")
     if units is None:
         return _split(plain)
     return _with_units(_split(_MEASURE.sub(lambda found: _measured(found, units), plain)))
+
+
+def scripted(text: str) -> str:
+    """Write raised digits as a power, and lowered ones as an index.
+
+    Example:
+        >>> scripted("10⁻³ x₁")
+        '10^{-3} x_{1}'
+    """
+
+    def on_the_line(found: re.Match[str]) -> str:
+        return f"{'^' if found[1] else '_'}{{{found[0].translate(_ON_THE_LINE)}}}"
+
+    return _SCRIPTS.sub(on_the_line, text)
 
 
 def _measured(found: re.Match[str], others: Collection[str]) -> str:
@@ -217,25 +258,36 @@ def _split(text: str, depth: int = 0) -> list[tuple[str, str]]:
         at = match.end()
         if kind == "text":
             close = _balanced(text, at)
-            found += _quoted(text[at:close], depth)
+            _append(found, _quoted(text[at:close], depth))
             at = close + 1
         elif kind != "space":
-            found += _token(kind, value)
+            _append(found, _token(kind, value))
         elif found and found[-1][0] == "num":
             found.append(("gap", " "))
     return found
 
 
+def _append(found: list[tuple[str, str]], more: list[tuple[str, str]]) -> None:
+    """Add tokens; a power or percent belongs to a number, with or without a space."""
+    if found and found[-1][0] == "gap" and more[:1] in _CLINGING:
+        found.pop()
+    found += more
+
+
 def _quoted(inner: str, depth: int) -> list[tuple[str, str]]:
-    r"""What stands in `\text{…}`: a joint, words, or mathematics."""
+    r"""What stands in `\text{…}`: a joint, words, signs, or mathematics."""
     plain = inner.strip(" .")
     joint = JOINTS.get(plain.strip(",").strip() or plain)
     if joint:
         return [("op", joint)]
     if (plain in _FUNCTIONS and plain not in UNITS) or plain in _UPRIGHT:
         return _letters(plain)
+    if _is_unit(powered := _BRACED_POWER.sub(r"^\1", plain)):
+        plain = powered
     if _NAMED.fullmatch(plain) and (not _JOINED & set(plain[1:2]) or _is_unit(plain)):
         return [("words", " ".join(plain.split()))]
+    if not _SAYS.search(inner):
+        return _split(_STOP.sub("", inner.strip()), depth + 1)
     return [("op", "{"), *_split(inner, depth + 1), ("op", "}")]
 
 
@@ -282,15 +334,8 @@ def _command(value: str) -> list[tuple[str, str]]:
         return [("op", _OPERATORS[value])]
     if name in _FUNCTIONS:
         return [("func", name)]
-    if name in {"frac", "dfrac", "tfrac", "cfrac"}:
-        return [("frac", value)]
-    if name in {"binom", "dbinom", "tbinom"}:
-        return [("binom", value)]
-    if name in _SYMBOLS:
-        return [("sym", _SYMBOLS[name])]
-    brackets = {"lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}
-    if name in brackets:
-        return [("op", brackets[name])]
+    if name in _COMMANDS:
+        return [_COMMANDS[name]]
     raise UnreadableError(f"{value} is not understood")
 
 
@@ -308,9 +353,9 @@ def as_fraction(text: str) -> Fraction:
         text.replace("{,}", "").replace("\\,", "").replace(",", "").replace("\\bar", "\\overline")
     )
     if "\\overline" in plain:
-        head, _, period = plain.partition("\\overline{")
+        head, _, period = plain.partition("\\overline")
         whole, _, digits = head.partition(".")
-        period = period[:-1]
+        period = period.strip("{} ")
         shown = Fraction(int((whole + digits) or "0"), 10 ** len(digits))
         return shown + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(digits))
     mantissa, _, exponent = plain.lower().partition("e")

@@ -1,19 +1,21 @@
-"""Units behind a number: what they are worth in metres, grams, seconds, degrees and dollars."""
+"""Units behind a number: what they are worth in metres, grams, seconds, degrees and money."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 
-Powers = tuple[int, int, int, int, int]
-"""Of metre, gram, second, degree and dollar."""
-_METRE: Powers = (1, 0, 0, 0, 0)
-_GRAM: Powers = (0, 1, 0, 0, 0)
-_SECOND: Powers = (0, 0, 1, 0, 0)
-_LITRE: Powers = (3, 0, 0, 0, 0)
-_SPEED: Powers = (1, 0, -1, 0, 0)
-_DEGREE: Powers = (0, 0, 0, 1, 0)
-_DOLLAR: Powers = (0, 0, 0, 0, 1)
+_BASES = ("metre", "gram", "second", "degree", "dollar", "euro", "pound", "yen", "rupee")
+Powers = tuple[int, ...]
+"""Of each of these; the pound is money."""
+
+
+def _of(**powers: int) -> Powers:
+    return tuple(powers.get(base, 0) for base in _BASES)
+
+
+_METRE, _GRAM, _SECOND, _DEGREE = _of(metre=1), _of(gram=1), _of(second=1), _of(degree=1)
+_LITRE, _SPEED = _of(metre=3), _of(metre=1, second=-1)
 _TABLE = (
     ("m meter meters metre metres", "1", _METRE),
     ("cm centimeter centimeters centimetre centimetres", "1/100", _METRE),
@@ -37,8 +39,12 @@ _TABLE = (
     ("mph", "1397/3125", _SPEED),
     ("kph kmh", "5/18", _SPEED),
     ("degree degrees deg", "1", _DEGREE),
-    ("$ dollar dollars USD", "1", _DOLLAR),
-    ("cent cents", "1/100", _DOLLAR),
+    ("$ dollar dollars USD", "1", _of(dollar=1)),
+    ("cent cents", "1/100", _of(dollar=1)),
+    ("€ euro euros EUR", "1", _of(euro=1)),
+    ("£ GBP", "1", _of(pound=1)),
+    ("¥ yen JPY", "1", _of(yen=1)),
+    ("₹ rupee rupees INR", "1", _of(rupee=1)),
 )
 UNITS: dict[str, tuple[Fraction, Powers]] = {
     name: (Fraction(worth), powers) for names, worth, powers in _TABLE for name in names.split()
@@ -68,6 +74,10 @@ CHANGING = frozenset({
     "half", "quarter", "squared", "cubed", "factorial", "plus", "minus", "times",
 })  # fmt: skip
 """Words behind a number that change it in other ways."""
+CURRENCIES = "€£¥₹"
+"""Signs of money beside the dollar's."""
+_ABBREVIATED = 3
+"""Letters of the longest word whose capitals count."""
 
 
 def scaled(words: str) -> tuple[Fraction, str]:
@@ -84,15 +94,15 @@ def scaled(words: str) -> tuple[Fraction, str]:
     return worth, " ".join(left)
 
 
-def unit_worth(text: str) -> tuple[Fraction, tuple[int, ...]] | None:
+def unit_worth(text: str) -> tuple[Fraction, Powers] | None:
     """What a unit is worth, and its powers; None if it is unknown.
 
     Example:
-        >>> unit_worth("km per hour"), unit_worth("apples")
-        ((Fraction(5, 18), (1, 0, -1, 0, 0)), None)
+        >>> unit_worth("km per hour") == unit_worth("km/h"), unit_worth("apples")
+        (True, None)
     """
     worth, sign = Fraction(1), 1
-    powers: tuple[int, ...] = (0,) * len(_METRE)
+    powers: Powers = (0,) * len(_BASES)
     words = text
     for written, read in _SPELLINGS:
         words = re.sub(written, read, words)
@@ -100,11 +110,21 @@ def unit_worth(text: str) -> tuple[Fraction, tuple[int, ...]] | None:
         if part == "/":
             sign = -1
             continue
-        match = re.fullmatch(r"([A-Za-z]+|\$)(?:\^?(-?\d))?", part)
-        if match is None or match[1] not in UNITS:
+        match = re.fullmatch(rf"([A-Za-z]+|[${CURRENCIES}])(?:\^?(-?\d))?", part)
+        if match is None or (known := UNITS.get(in_small_letters(match[1]))) is None:
             return None
-        one, of = UNITS[match[1]]
+        one, of = known
         power = sign * int(match[2] or 1)
         worth *= one**power
         powers = tuple(a + power * b for a, b in zip(powers, of, strict=True))
     return worth, powers
+
+
+def in_small_letters(word: str) -> str:
+    """A word that begins with a capital in small letters; an abbreviation as it is: `Pa`, `kWh`.
+
+    Example:
+        >>> in_small_letters("Hours"), in_small_letters("Pa")
+        ('hours', 'Pa')
+    """
+    return word.lower() if len(word) > _ABBREVIATED and word[1:].islower() else word

@@ -13,6 +13,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import CandidateError
 from verifier_ladder.tiers.fast.extraction import GOES_ON, agreed, answers, bare
 from verifier_ladder.tiers.fast.marked import MarkedVerifier
+from verifier_ladder.tiers.fast.mathtokens import scripted
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.verdict import Verdict
 
@@ -22,15 +23,28 @@ _LONGEST = 1000
 _EXPONENT = 5000
 _MINUS = "\u2212"
 _CHANGED = re.compile(
-    rf"{GOES_ON.pattern}|(?:[$*`)]|\\\)|\\\]){{0,4}}[^\S\n]{{0,3}}(?:\\?%"
+    rf"{GOES_ON.pattern}|(?:[$*`)]|\\\)|\\\]){{0,4}}[^\S\n]{{0,3}}"
+    r"(?:\\?%|[×⋅±]|\\(?:times|cdot|pm)\b"
     r"|(?:percent|per cent|dozen|hundred|thousand|million|billion|trillion)s?\b)",
     re.IGNORECASE,
 )
 """What makes a number another one, or one of several, where it stands behind its mark."""
 _NUMBER = re.compile(
     r"([+-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]*)(?:\.([0-9]*))?"
-    r"(?:[eE]([+-]?[0-9]{1,9})|\s?\\(?:times|cdot)\s?10\^(?:\{([+-]?[0-9]{1,9})\}|([0-9])))?"
+    r"(?:[eE]([+-]?[0-9]{1,9})|\s{0,3}(?:\\times|\\cdot|[×·⋅*])\s{0,3}10\^"
+    r"(?:\{([+-]?[0-9]{1,9})\}|([+-]?[0-9]{1,9})))?"
 )
+_FORMULA = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\\\[(.*)\\\]", re.DOTALL)
+_HELD = re.compile(r"\A([-+\u2212]?)\s*\{([^{}]*)\}(?![\d.,eE])")
+"""A number in braces, as a box stands inside of its formula."""
+_RAISED = re.compile(r"(?<=\d)[⁰¹²³⁴-⁹⁺⁻]+")
+_LATEX = (
+    (re.compile(r"\\([%$])"), r"\1"),
+    (re.compile(r"\\[ ;:!]|\\,(?!\d{3}(?!\d))|(?<=\S)~|\\q?quad(?![A-Za-z])"), " "),
+    (re.compile(r"\\(?:text|textrm|mathrm|mathsf)\s*\{\s*([^{}]*?)\s*\}"), r" \1"),
+    (re.compile(r"\s*\^\s*(?:\{\s*\\circ\s*\}|\\circ)\s*"), "°"),
+)
+"""Signs, spaces and words as LaTeX writes them, and as a unit is named."""
 
 
 class _Task(BaseModel):
@@ -65,7 +79,7 @@ class Numeric(MarkedVerifier):
     """
 
     name = "numeric"
-    version = "4"
+    version = "5"
     task_fields = ("answer", "tolerance", "relative", "unit")
     control = Candidate("text", "42", task={"answer": 42})
 
@@ -110,9 +124,11 @@ def _read(said: str, units: frozenset[str]) -> Fraction:
     Raises:
         CandidateError: If it is no number alone, or lacks the unit.
     """
-    for text in (said, said.removesuffix(".")):
-        for plain in _without_unit(text, units) if units else [text]:
-            value = number(plain)
+    short = len(said) <= 2 * _LONGEST
+    for text in (said, bare(said.removesuffix("."))) if short else ():
+        written = _from_latex(text)
+        for plain in _without_unit(written, units) if units else [written]:
+            value = number(bare(plain))
             if value is not None:
                 return value
     if not units:
@@ -120,6 +136,16 @@ def _read(said: str, units: frozenset[str]) -> Fraction:
     raise CandidateError(
         "the answer is not one number with its unit", feedback=f"{HOW} Write its unit, too."
     )
+
+
+def _from_latex(text: str) -> str:
+    """An answer in LaTeX without the signs of its formula, its units as plain text."""
+    if formula := _FORMULA.fullmatch(text):
+        text = next(inner for inner in formula.groups() if inner is not None)
+    text = _RAISED.sub(lambda found: scripted(found[0]), text)
+    for written, plain in _LATEX:
+        text = written.sub(plain, text)
+    return _HELD.sub(r"\1\2", text.strip()).strip()
 
 
 def _without_unit(text: str, units: frozenset[str]) -> list[str]:

@@ -81,6 +81,7 @@ MODULES = [
         "mathtext",
         "mathnumbers",
         "mathsets",
+        "mathnames",
         "mathanswer",
         "mathboxes",
         "mathematics",
@@ -184,6 +185,22 @@ def test_functions_of_small_numbers_are_told_from_those(power: int, function: st
     assert "reject" == judged(said, tiny).outcome
     assert "reject" == judged(f"{said} + \\sqrt{{2}} - \\sqrt{{2}}", tiny).outcome
     assert "accept" == judged(f"\\sqrt{{2}} + {said} - \\sqrt{{2}}", said).outcome
+
+
+@given(st.integers(0, 10**6), st.integers(2, 9))
+def test_a_bend_is_seen_however_the_answer_is_written(spelling: int, bend: int) -> None:
+    same = f" + {spelling} - {spelling}"
+
+    assert "reject" == judged(f"x{same}", "|x|").outcome
+    assert "reject" == judged(f"{bend} - x{same}", f"|x - {bend}|").outcome
+    assert "accept" == judged(f"|{bend} - x|{same}", f"|x - {bend}|").outcome
+
+
+@given(st.integers(2, 10**30), st.integers(2, 12), st.integers(-1, 1))
+def test_a_root_is_whole_where_its_power_says_so(root: int, index: int, off: int) -> None:
+    said = f"\\sqrt[{index}]{{{root**index + off}}}"
+
+    assert ("reject" if off else "accept") == judged(said, str(root)).outcome
 
 
 def test_what_digits_do_not_decide_is_not_accepted() -> None:
