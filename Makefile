@@ -151,6 +151,10 @@ bench-sandbox: $(VENV)/.stamp-test  ## What an input in the sandbox costs, again
 soak: $(VENV)/.stamp-test  ## A million ledger entries: memory, lag of checkpoints (SOAK_FLAGS=--short)
 	@$(BIN)/python benchmarks/ledger_soak.py $(SOAK_FLAGS)
 
+.PHONY: bench-pages
+bench-pages: $(VENV)/.stamp-test  ## What a million samples cost those who look at them: campaign show, index, pages
+	@$(BIN)/python benchmarks/pages.py
+
 .PHONY: bench-scale
 bench-scale: $(VENV)/.stamp-test  ## What grows from ten thousand to a million samples, as ratios
 	@$(BIN)/python benchmarks/scale.py $(SCALE_FLAGS)

@@ -28,7 +28,7 @@ from verifier_ladder.scheduler.candidates import candidate_of, turns_digest
 from verifier_ladder.scheduler.comparison import Comparison, comparing
 from verifier_ladder.scheduler.draws import Draw
 from verifier_ladder.scheduler.intake import Intake
-from verifier_ladder.scheduler.samplehistory import RecordedSample, samples_of_step
+from verifier_ladder.scheduler.samplehistory import RecordedSample, retold, samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 from verifier_ladder.scheduler.survey import Survey
 from verifier_ladder.scheduler.watch import SampleKey
@@ -137,14 +137,13 @@ class OpenRequests:
             raise ForgedRequestError("does not wait for this check")
         if is_revised and superseded(row.check_key, row.content_key) <= sample.entry:
             raise _UnshownError("does not wait for this check")
-        told = {
+        told = retold({
             "candidate": row.state["candidate"], "given": given, "group": sample.group,
             "learner_version": sample.learner_version, "weight": sample.weight,
-            "value": sample.reward.value, "revision": sample.reward.revision,
             "draw": self._drawn(sample, candidate), "size": sample.size, "left": sample.share_left,
             "lot": sample.lot, "spoken": sample.spoken, **_party(sample),
             **({SUPERSEDED: True} if is_revised else {}),
-        }  # fmt: skip
+        }, sample.reward)  # fmt: skip
         return row._replace(state={**told, **_hints(row.state)})
 
     def _candidate(self, row: Request, sample: RecordedSample) -> tuple[Candidate, str | None]:

@@ -24,6 +24,7 @@ from verifier_ladder.scheduler.draws import Draw, Lot, Spoken, facts_of, spoken_
 from verifier_ladder.scheduler.openrequests import SUPERSEDED
 from verifier_ladder.scheduler.punctuality import InTime
 from verifier_ladder.scheduler.queueing import Enqueue, awaited, carried_on, checks_of, join
+from verifier_ladder.scheduler.samplehistory import ENDED, ended_facts, retold
 from verifier_ladder.scheduler.standing import Standing, subject_columns
 from verifier_ladder.scheduler.superseding import answered
 from verifier_ladder.scheduler.unanswered import unanswered
@@ -188,11 +189,10 @@ class Revisions:
             request, reward, standing = (
                 self.requests[place], self.rewards[place], self.standings[place]
             )  # fmt: skip
-            state = {
+            state = retold({
                 **request.state, "candidate": candidate_json(standing.candidate),
-                "value": reward.value, "revision": reward.revision,
                 "draw": request.state.get("draw") or draw,
-            }  # fmt: skip
+            }, reward)  # fmt: skip
             state.pop(SUPERSEDED, None)  # What it asks for now is new to it.
             if escalation.lot is not None:
                 state["lot"] = escalation.lot
@@ -208,9 +208,7 @@ class Revisions:
     def told(self) -> list[Request]:
         """The requests as they stand after these revisions."""
         return [
-            request._replace(
-                state={**request.state, "value": reward.value, "revision": reward.revision}
-            )
+            request._replace(state=retold(request.state, reward))
             for request, reward in zip(self.requests, self.rewards, strict=True)
         ]
 
@@ -244,6 +242,7 @@ class Revisions:
             rewards=[self.rewards[place] for place in places],
             facts={
                 "previous": [request.state["value"] for request in requests],
+                **ended_facts([ENDED in request.state for request in requests]),
                 **({"early": True} if self._is_early else {}),
                 **self._unanswered(places), **answered(self._desk.ladder, requests, standings),
                 **self._made_ahead(places), **self._told_of_others(places), **self._facts(places),

@@ -30,6 +30,9 @@ WHOLE = "whole"
 """Fact that names positions of samples that were decided with all members of their group."""
 CANCELLED = "cancelled"
 """Fact that names positions of samples which were cancelled while they waited for their group."""
+ENDED = "ended"
+"""Of a request: that its sample was told that no reward would come. As a fact of revisions: the
+places of such samples, which did not wait for what they get."""
 
 
 @dataclass(slots=True)
@@ -77,11 +80,11 @@ class RecordedSample:
 
     def state(self, candidate: dict[str, Any]) -> dict[str, Any]:
         """What a request of it holds, where no draw has a part in that."""
-        return {
+        state = {
             "candidate": candidate, "group": self.group, "learner_version": self.learner_version,
-            "weight": self.weight, "value": self.reward.value, "revision": self.reward.revision,
-            "size": self.size,
+            "weight": self.weight, "size": self.size,
         }  # fmt: skip
+        return retold(state, self.reward)
 
     @property
     def is_open(self) -> bool:
@@ -97,6 +100,19 @@ class RecordedSample:
         if check_key in self.unanswered:
             return True
         return (self.reward.pending or self.is_early) and self.tier == tier
+
+
+def retold(state: Mapping[str, Any], reward: Reward) -> dict[str, Any]:
+    """The state of a request whose sample was told a reward."""
+    made = {**state, "value": reward.value, "revision": reward.revision}
+    made.pop(ENDED, None)
+    return made if reward.pending or reward.value is not None else {**made, ENDED: True}
+
+
+def ended_facts(ended: Sequence[bool]) -> dict[str, Any]:
+    """The fact that names such samples, by whether each is one; mostly none."""
+    places = [place for place, is_ended in enumerate(ended) if is_ended]
+    return {ENDED: places} if places else {}
 
 
 def samples_of_step(

@@ -13,7 +13,7 @@ from typing import Any
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CheckRow, Request
-from verifier_ladder.scheduler.samplehistory import DECIDED, samples_of_step
+from verifier_ladder.scheduler.samplehistory import DECIDED, retold, samples_of_step
 from verifier_ladder.scheduler.standing import Standing
 
 
@@ -49,9 +49,8 @@ def waiting_again(ledger: Ledger, checks: Sequence[CheckRow]) -> dict[bytes, lis
     for step, contents in _told(ledger, {check.content_key for check in checks}).items():
         history = samples_of_step(ledger, *step, contents)
         for position, sample in sorted(history.items()):
-            now = {"value": sample.reward.value, "revision": sample.reward.revision}
             for key in sample.unanswered.keys() & found.keys():
-                state = {**sample.unanswered[key], **now}
+                state = retold(sample.unanswered[key], sample.reward)
                 found[key].append(Request(key, *step, position, contents[position], state))
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from verifier_ladder.budget import TOTAL
@@ -70,15 +72,47 @@ def tiers_of(row: CampaignRow) -> list[Tier]:
     return sorted({Tier.parse(verifier["tier"]) for verifier in row.ladder["verifiers"]})
 
 
-def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Where the work queue of a campaign stood."""
+
+    counts: Mapping[int, Mapping[CheckState, int]] = field(default_factory=dict)
+    """Checks by tier and state."""
+    parked: Mapping[int, int] = field(default_factory=dict)
+    """By tier, those that the budget does not pay for."""
+    paused: tuple[int, ...] = ()
+    """Tiers that start no check."""
+    at: float = 0.0
+    """When it was looked at; seconds since 1970."""
+
+
+def read_waiting(ledger: Ledger, campaign: str, *, at: float) -> Waiting:
+    """Count the work queue of a campaign; it takes time in proportion to its checks.
+
+    Args:
+        ledger: The ledger.
+        campaign: Name of the campaign.
+        at: The time, in seconds since 1970.
+    """
+    return Waiting(
+        ledger.counts(campaign), ledger.parked(campaign), tuple(sorted(ledger.paused(campaign))),
+        at,
+    )  # fmt: skip
+
+
+def campaign_status(ledger: Ledger, name: str, waiting: Waiting | None = None) -> CampaignStatus:
     """Read a campaign's status from the ledger; nothing needs to be running.
+
+    Args:
+        ledger: The ledger.
+        name: Name of the campaign.
+        waiting: Its work queue, if that was counted before.
 
     Raises:
         ConfigError: If the ledger holds no campaign of this name.
     """
     row = recorded_campaign(ledger, name)
-    tiers = tiers_of(row)
-    counts, parked, paused = ledger.counts(name), ledger.parked(name), ledger.paused(name)
+    queue = waiting or read_waiting(ledger, name, at=0.0)
     cpu: dict[int, Account] = {}
     others = []
     for account in ledger.accounts(name):
@@ -86,18 +120,13 @@ def campaign_status(ledger: Ledger, name: str) -> CampaignStatus:
             cpu[account.tier] = account
         else:
             others.append(account)
-    told = [
-        _tier(t, counts.get(int(t), {}), parked.get(int(t), 0), cpu)._replace(paused=t in paused)
-        for t in tiers
-    ]
-    return CampaignStatus(name, told, tuple(others))
+    return CampaignStatus(name, [_tier(t, queue, cpu) for t in tiers_of(row)], tuple(others))
 
 
-def _tier(
-    tier: Tier, counts: dict[CheckState, int], parked: int, accounts: dict[int, Account]
-) -> TierStatus:
+def _tier(tier: Tier, queue: Waiting, accounts: Mapping[int, Account]) -> TierStatus:
     unused = Account(int(tier), Resource.CPU_SECONDS, None, 0.0, 0.0, 0.0, 0)
     account = accounts.get(int(tier), unused)
+    counts, parked = queue.counts.get(int(tier), {}), queue.parked.get(int(tier), 0)
     done = counts.get(CheckState.DONE, 0)
     return TierStatus(
         tier=tier, queued=max(0, counts.get(CheckState.QUEUED, 0) - parked),
@@ -105,5 +134,5 @@ def _tier(
         parked=parked, done=account.checks if tier is Tier.FAST else done,
         dead=counts.get(CheckState.DEAD, 0), expired=counts.get(CheckState.EXPIRED, 0),
         cap=account.cap, settled=account.settled, reserved=account.reserved,
-        failed=account.failed,
+        failed=account.failed, paused=int(tier) in queue.paused,
     )  # fmt: skip

@@ -52,6 +52,7 @@ def test_the_demo_climbs_sums_up_and_needs_no_second_payment(tmp_path: Path) -> 
     assert 0 < first.candidates < first.samples
     assert first.tiers[1].accepted > 0
     assert first.rejects != ()
+    assert first.rewards.unknown is not None
     assert first.rewards.unknown < first.samples
     dear = next(tier for tier in first.tiers if tier.tier is Tier.HIGH_FIDELITY)
     assert dear.cap == 10.0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.analysis.counts import campaign_counts
 from verifier_ladder.checkstory import story_of
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.retrying import Retried, retry
@@ -91,6 +92,8 @@ def test_a_check_that_fails_once_more_can_be_retried_once_more(campaign: vl.Camp
         attempt.outcome for attempt in story_of(campaign.ledger, check).attempts
     ]
     assert 20.0 == list(campaign.revisions())[-1].reward.value
+    rewards = campaign_counts(campaign.ledger, "again").rewards
+    assert (1, 0) == (rewards.known, rewards.waiting)
 
 
 def test_what_is_done_is_not_retried(campaign: vl.Campaign) -> None:

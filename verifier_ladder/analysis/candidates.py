@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -18,11 +18,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from verifier_ladder.analysis import standtable
-from verifier_ladder.analysis.filling import LABEL, Standing, fill
+from verifier_ladder.analysis.filling import LABEL, WIDTHS, Standing, fill
 from verifier_ladder.analysis.indexfile import IndexFile, index_file
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.summary.subject import Stand
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
@@ -36,8 +35,7 @@ _FOUND = 2_000
 """Candidates of a search that are sorted when they are asked for."""
 _FEWEST_DIGITS = 6
 """Digits of a key that are taken for the beginning of one."""
-_MOST_STEP = 1 << 24
-"""Steps below are counted; those from here on are drawn, or hashes."""
+_MOST_ROWS = 2**63
 _POINTS = 60
 """Points of a curve; of more steps, several become one."""
 
@@ -203,10 +201,9 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """What a campaign adds up to."""
+class CandidateTotals:
+    """How the distinct candidates of a campaign stand, as far as the index has come."""
 
-    updated_at: float = 0.0
     amounts: Mapping[tuple[str, int, int], float] = field(default_factory=dict)
     units: Mapping[int, str] = field(default_factory=dict)
     primaries: Mapping[int, str] = field(default_factory=dict)
@@ -261,12 +258,20 @@ class CandidateIndex:
         """Begin anew if it was made of another ledger; whether it was."""
         if self._file.fits(ledger):
             return False
-        self._file.clear()
-        return True
+        with self._file.filling(ledger):
+            return True
 
     def catch_up(self, ledger: Ledger) -> int:
-        """Take the next entries of the ledger; how many there were, 0 at its end."""
-        with self._file.writing() as connection:
+        """Take the next entries of the ledger; how many there were, 0 at its end.
+
+        An index of another ledger, or one that is damaged or gone, is begun anew first.
+        """
+        file = self._file
+        with suppress(sqlite3.DatabaseError):
+            is_made = file.is_sound and file.fits(ledger)
+            if is_made and ledger.newest() <= self.progress().entry:
+                return 0
+        with file.filling(ledger) as connection:
             return fill(connection, ledger)
 
     def progress(self) -> Progress:
@@ -405,32 +410,23 @@ class CandidateIndex:
 
     # -- totals ----------------------------------------------------------------------------------
 
-    def totals(self, campaign: str) -> Totals:
-        """What a campaign adds up to, as far as the index has come."""
+    def totals(self, campaign: str) -> CandidateTotals:
+        """How the distinct candidates of a campaign stand, as far as the index has come."""
         with self._file.reading() as connection:
             row = connection.execute(
-                "SELECT id, updated_at, told FROM campaign WHERE name = ?", (campaign,)
+                "SELECT id, told FROM campaign WHERE name = ?", (campaign,)
             ).fetchone()
             if row is None:
-                return Totals()
+                return CandidateTotals()
             amounts = connection.execute(
                 "SELECT name, place, state, amount FROM total WHERE campaign = ?", (row[0],)
             ).fetchall()
-        told = orjson.loads(row[2])
-        return Totals(
-            row[1], {(name, place, state): amount for name, place, state, amount in amounts},
+        told = orjson.loads(row[1])
+        return CandidateTotals(
+            {(name, place, state): amount for name, place, state, amount in amounts},
             {int(tier): unit for tier, unit in told.get("units", {}).items()},
             {int(tier): name for tier, name in told.get("primaries", {}).items()},
         )  # fmt: skip
-
-    def alarms(self, campaign: str) -> list[tuple[int, Alarm]]:
-        """What audits have found, the newest first, each with its entry."""
-        with self._file.reading() as connection:
-            rows = connection.execute(
-                "SELECT entry, facts FROM alarm WHERE campaign = ? ORDER BY entry DESC",
-                (_campaign(connection, campaign),),
-            ).fetchall()
-        return [(entry, Alarm.from_json(orjson.loads(facts))) for entry, facts in rows]
 
     def reasons(self, campaign: str) -> list[Reason]:
         """Why candidates were rejected or have no answer, the most frequent first."""
@@ -449,23 +445,13 @@ class CandidateIndex:
                 in rows
             ]  # fmt: skip
 
-    def unrewarded(self, campaign: str) -> tuple[int, int]:
-        """Samples that have no reward and wait for none; and all that have ended."""
-        with self._file.reading() as connection:
-            samples, rewarded, waiting = connection.execute(
-                "SELECT total(s.samples), total(s.rewarded), total(s.waiting) FROM run r "
-                "JOIN step s ON s.run = r.id WHERE r.campaign = ?",
-                (_campaign(connection, campaign),),
-            ).fetchone()
-        ended = int(samples - waiting)
-        return ended - int(rewarded), ended
-
     def runs(self, campaign: str) -> list[str]:
         """The runs that have samples, the newest first."""
         with self._file.reading() as connection:
             return _first(
                 connection,
-                "SELECT name FROM run WHERE campaign = ? AND id IN (SELECT run FROM step) "
+                "SELECT name FROM run r WHERE campaign = ? "
+                "AND EXISTS (SELECT 1 FROM sample s WHERE s.run = r.id) "
                 "ORDER BY id DESC LIMIT 200",
                 _campaign(connection, campaign),
             )
@@ -478,21 +464,28 @@ class CandidateIndex:
         was judged, nothing is said of it.
         """
         with self._file.reading() as connection:
-            values = (_campaign(connection, campaign), run)
-            first, last = connection.execute(
-                f"SELECT min(s.step), max(s.step) {_STEPS}",
-                values,
-            ).fetchone()
+            number = connection.execute(
+                "SELECT id FROM run WHERE campaign = ? AND name = ?",
+                (_campaign(connection, campaign), run),
+            ).fetchone() or (-1,)
+            first, last = (
+                connection.execute(
+                    f"SELECT {end}(step) FROM step WHERE run = ? AND width = 1", number
+                ).fetchone()[0]
+                for end in ("min", "max")
+            )
             if first is None:
                 return []
-            width = -(-(last - first + 1) // _POINTS)
+            kept = max(width for width in WIDTHS if width <= max(1, (last - first) // _POINTS))
+            begun = first // kept * kept
+            width = -(-(last - begun + 1) // (_POINTS * kept)) * kept
             rows = connection.execute(
-                "SELECT min(s.step), total(s.samples), total(s.rewarded), total(s.told), "
-                "total(s.rejected), total(s.rejected_told), total(s.audited), total(s.weight), "
-                f"total(s.truth) {_STEPS} GROUP BY (s.step - ?) / ? ORDER BY 1",
-                (*values, first, width),
+                "SELECT min(step), total(samples), total(rewarded), total(told), total(rejected), "
+                "total(rejected_told), total(audited), total(weight), total(truth) FROM step "
+                "WHERE run = ? AND width = ? GROUP BY (step - ?) / ? ORDER BY 1",
+                (*number, kept, begun, width),
             ).fetchall()
-        return [_point(row) for row in rows]
+        return [_point((max(first, step), *sums)) for step, *sums in rows]
 
     def _sign(self, connection: sqlite3.Connection, campaign: int) -> float:
         """1 if more of the target is better, -1 if less is."""
@@ -502,10 +495,6 @@ class CandidateIndex:
         return float(orjson.loads(told).get("sign", 1.0))
 
 
-_STEPS = (
-    "FROM run r JOIN step s ON s.run = r.id WHERE r.campaign = ? AND r.name = ? "
-    f"AND s.step BETWEEN 0 AND {_MOST_STEP}"
-)
 _JUDGED = "SELECT entry FROM judged WHERE content = (SELECT content FROM candidate WHERE id = ?)"
 _TOLD_IN = {
     "SELECT entry FROM mention WHERE candidate = ? AND revises = 0": 3,
@@ -635,12 +624,10 @@ def _like(text: str) -> str:
 def _place(after: str) -> tuple[float, int]:
     """Where a page ended."""
     value, _, number = after.partition(",")
-    try:
-        return float(value), int(number)
-    except ValueError:
-        raise ConfigError(
-            f"{after!r:.60} is no place in a list; begin with its first page"
-        ) from None
+    with suppress(ValueError):
+        if abs(int(number)) < _MOST_ROWS:
+            return float(value), int(number)
+    raise ConfigError(f"{after!r:.60} is no place in a list; begin with its first page")
 
 
 def _listed(row: Sequence[Any], sign: float) -> Listed:

@@ -13,7 +13,6 @@ CREATE TABLE champion (
 ) WITHOUT ROWID;
 CREATE INDEX champion_truth ON champion (run, truth);
 """
-TABLES: Final = ("champion",)
 
 
 def note(

@@ -105,6 +105,17 @@ class CampaignCounts:
         return None if self.rewards.unsummed else max(0, self.rewards.waiting)
 
     @property
+    def unrewarded(self) -> tuple[int, int] | None:
+        """Samples that have no reward and wait for none, and all that have ended.
+
+        None if that is not known.
+        """
+        if self.known is None or self.waiting is None:
+            return None
+        ended = self.samples - self.waiting
+        return ended - self.known, ended
+
+    @property
     def checks(self) -> int:
         """All checks that were counted, however they ended."""
         return sum(v.answered + v.opened + v.groups + v.failed for v in self.verifiers)
@@ -112,9 +123,14 @@ class CampaignCounts:
     @property
     def failures(self) -> Mapping[str, int]:
         """Attempts that gave no answer, by the boundary that failed, the most frequent first."""
+        return self.failures_of("")
+
+    def failures_of(self, verifier: str) -> Mapping[str, int]:
+        """The same of one verifier, in all of its versions; of all where no name is given."""
         found: Counter[str] = Counter()
-        for verifier in self.verifiers:
-            found.update(verifier.failures)
+        for each in self.verifiers:
+            if verifier in {"", each.verifier}:
+                found.update(each.failures)
         return dict(found.most_common())
 
     @property

@@ -8,6 +8,7 @@ makes of them is written back.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +19,11 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from verifier_ladder.analysis import champions, pairtable, spells, standtable
+from verifier_ladder.candidate import MOST_PLACES
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.columns import listed
+from verifier_ladder.ledger.encoding import DAMAGE
 from verifier_ladder.ledger.records import (
     Block,
     CampaignRow,
@@ -40,8 +43,11 @@ from verifier_ladder.text import mended, printable
 from verifier_ladder.transcript import KIND as TRANSCRIPT
 from verifier_ladder.verdict import Outcome
 
+_LOG = logging.getLogger("verifier_ladder")
 LABEL: Final = 200
 """Characters of a candidate that lists show and a search looks at."""
+WIDTHS: Final = (1, 64, 64**2, 64**3)
+"""Steps that one row of sums is of, so that a curve of many steps is made of few rows."""
 _MOST_ENTRIES = 256
 _MOST_RECORDS = 8192
 """Entries and records of one batch, so that others need not wait long for their turn."""
@@ -71,8 +77,6 @@ class _Told(NamedTuple):
     """One sample, as far as curves need it."""
 
     reward: float | None
-    waits: int
-    """1 if it has no reward yet, and may still get one."""
     rejected: int
     """1 if a tier below the top has rejected its candidate."""
     truth: float | None
@@ -88,7 +92,7 @@ class _Told(NamedTuple):
         is_reject = has and bool(self.rejected)
         own = reward if self.truth is None else truth
         return (
-            1.0, float(has), reward, float(self.waits), float(is_reject),
+            1.0, float(has), reward, float(is_reject),
             own if is_reject else 0.0, float(is_audited), self.weight * is_audited,
             self.weight * truth * is_audited,
         )  # fmt: skip
@@ -113,7 +117,7 @@ def fill(connection: sqlite3.Connection, ledger: Ledger) -> int:
             break
     if entries:
         pairs = zip(entries, blocks, strict=True)
-        _Batch(connection, ledger, [(e, b) for e, b in pairs if b is not None]).take()
+        damaged += _take(connection, ledger, [(e, b) for e, b in pairs if b is not None])
         connection.execute(
             "UPDATE cursor SET entry = ?, leaf = ?, damaged = ?",
             (entries[-1].id, entries[-1].leaf, damaged + blocks.count(None)),
@@ -130,6 +134,26 @@ def _read(ledger: Ledger, entry: Entry) -> Block | None:
 
 
 _Taken = tuple[Entry, Block]
+
+
+def _take(connection: sqlite3.Connection, ledger: Ledger, taken: Sequence[_Taken]) -> int:
+    """Take entries; how many tell what nobody can understand, and so are left out.
+
+    Whoever can write to the ledger can write such an entry, and it must not keep others out.
+    """
+    connection.execute("SAVEPOINT taken")
+    try:
+        _Batch(connection, ledger, taken).take()
+        left_out = 0
+    except DAMAGE:
+        connection.execute("ROLLBACK TO taken")
+        if len(taken) > 1:
+            left_out = sum(_take(connection, ledger, [each]) for each in taken)
+        else:
+            left_out = 1
+            _LOG.warning("entry %d is in no list", taken[0][0].id, exc_info=True)
+    connection.execute("RELEASE taken")
+    return left_out
 
 
 class _At(NamedTuple):
@@ -220,6 +244,7 @@ class _OfCampaign:
 
     def __init__(self, batch: _Batch, row: CampaignRow) -> None:
         self.batch, self.run = batch, batch.connection.execute
+        self.name = row.name
         self.tally = Tally(row.ladder)
         self.totals: Counter[tuple[str, int, int]] = Counter()
         """What changes of each total."""
@@ -232,6 +257,8 @@ class _OfCampaign:
         self.runs_of: dict[bytes, set[int]] = {}
         """Runs that have samples of each candidate in this batch."""
         self.compared = pairtable.compared(row.ladder)
+        self.first: dict[bytes, int] = {}
+        """Step of the first one."""
         self.run("INSERT INTO campaign (name) VALUES (?) ON CONFLICT DO NOTHING", (row.name,))
         self.id, told = self.run(
             "SELECT id, told FROM campaign WHERE name = ?", (row.name,)
@@ -254,6 +281,8 @@ class _OfCampaign:
         for entry, block in taken:
             self.tally.add(entry, block)
             self._note(entry, block)
+            if block.kind == "revision" and block.samples is not None:
+                self._ask_again(block.samples)
         self._borrow()
         self.places = self._places()
         for entry, block in taken:
@@ -264,7 +293,7 @@ class _OfCampaign:
             self.totals.update(self._parts(subject, at))
             self._write(key, subject, at)
         self._count()
-        self._close(taken[-1][0])
+        self._close()
 
     # -- candidates ------------------------------------------------------------------------------
 
@@ -281,7 +310,7 @@ class _OfCampaign:
                 # Of several tasks two are enough to know that the verdict's is not certain.
                 rows = self.run(
                     "SELECT id, task, memory FROM candidate WHERE campaign = ? AND content = ? "
-                    "LIMIT 2", (self.id, self.batch.contents[content]),
+                    "ORDER BY task LIMIT 2", (self.id, self.batch.contents[content]),
                 ).fetchall()  # fmt: skip
                 for number, task, memory in rows:
                     if content + task not in self.rows:
@@ -302,21 +331,32 @@ class _OfCampaign:
         self.rows[content + task] = found[0]
         self.tally.recall(content, task, orjson.loads(found[1]))
 
+    def _ask_again(self, samples: SampleColumns) -> None:
+        """Who is revised may rest on what another campaign has recorded, and corrected since."""
+        tasks = samples.tasks or [b""] * len(samples.contents)
+        for content, task, keys in zip(samples.contents, tasks, samples.checks, strict=True):
+            subject = self.tally.subjects[content + task]
+            stands = self._at(subject).stands
+            if any(s is not Stand.FAILED and not subject.own >> t & 1 for t, s in stands):
+                for key in keys:
+                    self.tally.unknown_checks.setdefault(key, {})[subject] = None
+
     def _borrow(self) -> None:
         """Look up verdicts that rewards rest on and other entries have recorded."""
         tally = self.tally
         wanted = [*tally.unknown_checks.values(), *tally.unknown_contents.values()]
         contents = {subject.content for owners in wanted for subject in owners}
         for block in self.batch.judged_in(contents):
-            if not (tally.unknown_checks or tally.unknown_contents):
-                return
-            tally.borrow(block)
+            is_own = block.campaign == self.name and block.kind != "import"
+            tally.borrow(block, is_own=is_own)
 
     def _parts(self, subject: Subject, at: _At) -> dict[tuple[str, int, int], int]:
         """What a candidate adds to the totals."""
         if not subject.samples:
             return {}
         found = {("candidates", 0, 0): 1, ("standing", int(at.standing), subject.reached): 1}
+        if subject.said(0) is Stand.FAILED:
+            found["formless", 0, 0] = 1
         for tier, stand in at.stands:
             found["stand", tier, int(stand)] = 1
             if stand is not Stand.FAILED:
@@ -378,7 +418,7 @@ class _OfCampaign:
         if key not in self.last:
             return (None,) * 4
         run, step, position = self.last[key]
-        return run, step, step, position
+        return run, self.first[key], step, position
 
     # -- samples ---------------------------------------------------------------------------------
 
@@ -386,34 +426,34 @@ class _OfCampaign:
         run, chances = self._run(samples.run), _chances(block)
         tasks = samples.tasks or [b""] * len(samples.contents)
         positions = listed(samples.positions)
-        sums = self.steps.setdefault((run, samples.step), [0.0] * 9)
+        sums = self.steps.setdefault((run, samples.step), [0.0] * 8)
         for at, reward in enumerate(block.rewards):
             key, position = samples.contents[at] + tasks[at], positions[at]
             old = self.run(
-                "SELECT reward, waits, rejected, truth, weight, party FROM sample "
+                "SELECT reward, rejected, truth, weight, party FROM sample "
                 "WHERE run = ? AND step = ? AND position = ?", (run, samples.step, position),
             ).fetchone()  # fmt: skip
-            weight = chances.get(at, old[4] if old else 1.0)
-            party = old[5] if old else ""
+            weight = chances.get(at, old[3] if old else 1.0)
+            party = old[4] if old else ""
             if samples.groups is not None:
                 party = _text(samples.groups[at])
             subject = self.tally.subjects[key]
             is_judged = self.judge is not None and reward.tier == self.judge
             self.runs_of.setdefault(key, set()).add(run)
             told = _Told(
-                reward.value, int(reward.value is None and reward.pending),
-                int(self._is_sorted_out(subject)),
+                reward.value, int(self._is_sorted_out(subject)),
                 self.tally.truth(subject) if is_judged else None, weight,
             )  # fmt: skip
             self.run(
-                "INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (run, samples.step, position, self.rows[key], party, *told),
             )
-            before = _Told(*old[:5]).sums() if old else (0.0,) * len(sums)
+            before = _Told(*old[:4]).sums() if old else (0.0,) * len(sums)
             for place, (new, was) in enumerate(zip(told.sums(), before, strict=True)):
                 sums[place] += new - was
             if block.kind == "score":
                 self.last[key] = (run, samples.step, position)
+                self.first.setdefault(key, samples.step)
             self.run(
                 "INSERT INTO mention VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (self.rows[key], int(block.kind != "score"), entry.id),
@@ -436,11 +476,6 @@ class _OfCampaign:
         """Take what an entry tells beside candidates and samples."""
         if block.kind == "import":
             return
-        if block.kind == "alarm":
-            self.run(
-                "INSERT OR REPLACE INTO alarm VALUES (?, ?, ?)",
-                (self.id, entry.id, _json(block.facts)),
-            )
         if block.kind == TRANSCRIPT:
             run = self._run(block.facts["run"])
             for party, known in block.facts["groups"].items():
@@ -493,14 +528,10 @@ class _OfCampaign:
         return OTHER if count >= MOST_REASONS else text
 
     def _count(self) -> None:
-        """Write what changed of the totals, and of the sums of the steps."""
-        tally, totals = self.tally, self.totals
+        """Write what changed of the totals."""
+        tally = self.tally
         spells.note(self.batch.connection, self.id, tally.times)
-        amounts: dict[tuple[str, int, int], float] = {
-            **totals, ("entries", 0, 0): tally.entries, ("samples", 0, 0): tally.samples,
-            ("revised", 0, 0): tally.revised,
-            **{("checks", tier, 0): count for tier, count in tally.checks.items()},
-        }  # fmt: skip
+        amounts: dict[tuple[str, int, int], float] = dict(self.totals)
         for tier, costs in tally.declined.items():
             amounts["declined", tier, -1] = len(costs)
             for resource in Resource:
@@ -510,18 +541,28 @@ class _OfCampaign:
             "amount = amount + excluded.amount",
             [(self.id, *place, amount) for place, amount in amounts.items() if amount],
         )
+        self._sum_steps()
+
+    def _sum_steps(self) -> None:
+        """Write what changed of the sums of steps; no curve is of those that were drawn."""
+        rows: dict[tuple[int, int, int], Sequence[float]] = {}
+        for (run, step), sums in self.steps.items():
+            for width in WIDTHS if 0 <= step < MOST_PLACES else ():
+                place = (run, width, step // width * width)
+                known = rows.get(place, (0.0,) * len(sums))
+                rows[place] = [a + b for a, b in zip(known, sums, strict=True)]
         names = (
-            "samples", "rewarded", "told", "waiting", "rejected", "rejected_told", "audited",
+            "samples", "rewarded", "told", "rejected", "rejected_told", "audited",
             "weight", "truth",
         )  # fmt: skip
         changes = ", ".join(f"{name} = {name} + excluded.{name}" for name in names)
         self.batch.connection.executemany(
-            f"INSERT INTO step VALUES ({', '.join('?' * (2 + len(names)))}) "
+            f"INSERT INTO step VALUES ({', '.join('?' * (3 + len(names)))}) "
             f"ON CONFLICT DO UPDATE SET {changes}",
-            [(*place, *sums) for place, sums in self.steps.items()],
+            [(*place, *sums) for place, sums in rows.items()],
         )
 
-    def _close(self, last: Entry) -> None:
+    def _close(self) -> None:
         tally = self.tally
         told = {
             "places": [[name, tally.tier_of[name]] for name in tally.places],
@@ -529,10 +570,7 @@ class _OfCampaign:
             "primaries": {str(tier): name for tier, name in tally.primaries.items()},
             "sign": tally.sign,
         }
-        self.run(
-            "UPDATE campaign SET updated_at = ?, told = ? WHERE id = ?",
-            (last.recorded_at, _json(told), self.id),
-        )
+        self.run("UPDATE campaign SET told = ? WHERE id = ?", (_json(told), self.id))
 
 
 _STANDINGS = {

@@ -2,14 +2,16 @@
 
 It lies in the user's cache, holds nothing that the ledger doesn't, and is made anew whenever it
 does not fit: another ledger has taken the place, a restored backup has another past, another
-version of this program keeps other columns, or the file is damaged. Nothing is proven by it.
+version of this program keeps other columns, or the file is damaged or gone. Nothing is proven by
+it.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -17,10 +19,11 @@ from time import time
 from typing import Final
 
 from verifier_ladder.analysis import champions, pairtable, spells, standtable
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.private import cache_folder, make_private
+from verifier_ladder.private import beside, cache_folder, make_private
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Raise it whenever the tables change, or what is written into them."""
 _BUSY = 60.0
 """Seconds to wait for another viewer of the same ledger, which fills the same index."""
@@ -30,8 +33,7 @@ _SCHEMA = """
 CREATE TABLE cursor (entry INTEGER NOT NULL, leaf BLOB NOT NULL, damaged INTEGER NOT NULL);
 INSERT INTO cursor VALUES (0, x'', 0);
 CREATE TABLE campaign (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, updated_at REAL NOT NULL DEFAULT 0,
-    told TEXT NOT NULL DEFAULT '{}'
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, told TEXT NOT NULL DEFAULT '{}'
 );
 CREATE TABLE run (
     id INTEGER PRIMARY KEY, campaign INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (campaign, name)
@@ -67,17 +69,18 @@ CREATE TABLE mention (
 ) WITHOUT ROWID;
 CREATE TABLE sample (
     run INTEGER NOT NULL, step INTEGER NOT NULL, position INTEGER NOT NULL,
-    candidate INTEGER NOT NULL, party TEXT NOT NULL, reward REAL, waits INTEGER NOT NULL,
+    candidate INTEGER NOT NULL, party TEXT NOT NULL, reward REAL,
     rejected INTEGER NOT NULL, truth REAL, weight REAL NOT NULL,
     PRIMARY KEY (run, step, position)
 ) WITHOUT ROWID;
 CREATE TABLE step (
-    run INTEGER NOT NULL, step INTEGER NOT NULL, samples REAL NOT NULL DEFAULT 0,
+    run INTEGER NOT NULL, width INTEGER NOT NULL, step INTEGER NOT NULL,
+    samples REAL NOT NULL DEFAULT 0,
     rewarded REAL NOT NULL DEFAULT 0, told REAL NOT NULL DEFAULT 0,
-    waiting REAL NOT NULL DEFAULT 0, rejected REAL NOT NULL DEFAULT 0,
+    rejected REAL NOT NULL DEFAULT 0,
     rejected_told REAL NOT NULL DEFAULT 0, audited REAL NOT NULL DEFAULT 0,
     weight REAL NOT NULL DEFAULT 0, truth REAL NOT NULL DEFAULT 0,
-    PRIMARY KEY (run, step)
+    PRIMARY KEY (run, width, step)
 ) WITHOUT ROWID;
 CREATE TABLE total (
     campaign INTEGER NOT NULL, name TEXT NOT NULL, place INTEGER NOT NULL, state INTEGER NOT NULL,
@@ -89,17 +92,10 @@ CREATE TABLE reason (
     seconds REAL NOT NULL, examples TEXT NOT NULL, last INTEGER NOT NULL,
     PRIMARY KEY (campaign, standing, boundary, verifier, tier, text)
 ) WITHOUT ROWID;
-CREATE TABLE alarm (campaign INTEGER NOT NULL, entry INTEGER NOT NULL, facts TEXT NOT NULL,
-    PRIMARY KEY (campaign, entry));
 CREATE TABLE prompt (run INTEGER NOT NULL, party TEXT NOT NULL, entry INTEGER NOT NULL,
     PRIMARY KEY (run, party)) WITHOUT ROWID;
 """
 _BESIDE = (champions.SCHEMA, pairtable.SCHEMA, spells.SCHEMA, standtable.SCHEMA)
-_TABLES = (
-    "campaign", "run", "content", "judged", "candidate", "mention", "sample", "step", "total",
-    "reason", "alarm", "prompt",
-    *champions.TABLES, *pairtable.TABLES, *spells.TABLES, *standtable.TABLES,
-)  # fmt: skip
 
 
 def index_file(url: str) -> Path:
@@ -109,11 +105,22 @@ def index_file(url: str) -> Path:
         ConfigError: If somebody else could read what lies there.
     """
     folder = cache_folder()
-    for path in folder.glob("*.index*"):
+    for path in folder.glob("*.index"):
         with suppress(OSError):  # Another viewer may do the same.
-            if path.stat().st_mtime < time() - _KEPT:
-                path.unlink()
+            # What is written goes to the file beside it first.
+            used = max((p.stat().st_mtime for p in _parts(path) if p.exists()), default=0.0)
+            if used < time() - _KEPT:
+                _remove(path)
     return folder / f"{sha256(url.encode('utf-8', 'replace')).hexdigest()[:24]}.index"
+
+
+def _parts(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in ("-wal", "-shm", "")]
+
+
+def _remove(path: Path) -> None:
+    for part in _parts(path):
+        part.unlink(missing_ok=True)
 
 
 class IndexFile:
@@ -123,15 +130,41 @@ class IndexFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open an index, or make an empty one where there is none that can be used."""
-        self.path = path
+        """Open an index, or make an empty one where there is none that can be used.
+
+        Raises:
+            ConfigError: If none can be made there.
+        """
+        self.path = path.absolute()
+        self._file: tuple[int, int] | None = None
+        """Which file the connections are of, wherever that lies by now."""
+        self._is_damaged = False
         self._idle: SimpleQueue[sqlite3.Connection] = SimpleQueue()
+        self._use(self._found())
         if not self._is_usable():
             self._make()
+        with suppress(OSError):
+            os.utime(self.path)  # It is of use to somebody.
+
+    def _found(self) -> tuple[int, int] | None:
+        """The file that lies there now; None if there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its file lies there still, and all that was read of it could be."""
+        return not self._is_damaged and self._found() == self._file
+
+    def _use(self, file: tuple[int, int] | None) -> None:
+        """Let go of connections to another file than this one."""
+        self._file, self._is_damaged = file, False
+        self.close()
 
     def _is_usable(self) -> bool:
-        if not self.path.exists():
-            return False
         try:
             with self.reading() as connection:
                 (found,) = connection.execute("PRAGMA user_version").fetchone()
@@ -142,20 +175,28 @@ class IndexFile:
 
     def _make(self) -> None:
         """Put an empty index in the place of what is there; others who have that open keep it."""
-        self.close()
-        for ending in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
-        make_private(self.path)
-        connection = self._connect()
-        connection.execute("PRAGMA journal_mode = WAL")
-        schema = " ".join((_SCHEMA, *_BESIDE))
-        connection.executescript(f"BEGIN; {schema} PRAGMA user_version = {FORMAT}; COMMIT;")
-        self._idle.put(connection)
+        try:
+            with beside(self.path) as part:
+                make_private(part)
+                with closing(self._connect(part)) as connection:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    schema = " ".join((_SCHEMA, *_BESIDE))
+                    connection.executescript(
+                        f"BEGIN; {schema} PRAGMA user_version = {FORMAT}; COMMIT;"
+                    )
+                _remove(self.path)
+                part.replace(self.path)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(
+                f"no lists can be kept in {self.path}: {error}; make room there, or set "
+                "XDG_CACHE_HOME to another folder"
+            ) from error
+        self._use(self._found())
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False,
-            cached_statements=256,
+            f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None,
+            check_same_thread=False, cached_statements=256,
         )  # fmt: skip
         # What a power cut takes is read from the ledger again.
         for pragma in ("synchronous = NORMAL", "cache_size = -65536", "temp_store = MEMORY"):
@@ -169,43 +210,68 @@ class IndexFile:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection inside one transaction; one viewer at a time gets one."""
+    def filling(self, ledger: Ledger) -> Iterator[sqlite3.Connection]:
+        """Give a connection inside one transaction, for one viewer at a time.
+
+        What was made of another ledger is taken out first: what a viewer has found to fit may be
+        another one's by the time that it writes.
+        """
+        found = self._found()
+        if found is None or self._is_damaged:
+            self._make()
+        elif found != self._file:  # Another viewer has made it anew.
+            self._use(found)
         with self._using("BEGIN IMMEDIATE") as connection:
+            if not _fits(connection, ledger):
+                _clear(connection)
             yield connection
 
     @contextmanager
     def _using(self, begin: str) -> Iterator[sqlite3.Connection]:
+        file = self._file
         try:
             connection = self._idle.get_nowait()
         except Empty:
-            connection = self._connect()
+            connection = self._connect(self.path)
         try:
             connection.execute(begin)
             yield connection
             connection.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             connection.close()  # Rolls back, whatever it has come to.
+            # Others, such as a full disk, are kinds of it; this is what can't be read.
+            self._is_damaged |= type(error) is sqlite3.DatabaseError
             raise
-        self._idle.put(connection)
+        if file == self._file:
+            self._idle.put(connection)
+        else:
+            connection.close()
 
     def fits(self, ledger: Ledger) -> bool:
         """Whether the ledger still holds what the index was made of."""
         with self.reading() as connection:
-            entry, leaf, _ = connection.execute("SELECT * FROM cursor").fetchone()
-        found = ledger.entry(entry) if entry else None
-        return not entry or (found is not None and found.leaf == leaf)
-
-    def clear(self) -> None:
-        """Take everything out, for it is of another ledger."""
-        with self.writing() as connection:
-            for table in _TABLES:
-                connection.execute(f"DELETE FROM {table}")
-            connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
-            connection.execute("UPDATE cursor SET entry = 0, leaf = x'', damaged = 0")
+            return _fits(connection, ledger)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
         with suppress(Empty):
             while True:
                 self._idle.get_nowait().close()
+
+
+def _fits(connection: sqlite3.Connection, ledger: Ledger) -> bool:
+    entry, leaf, _ = connection.execute("SELECT * FROM cursor").fetchone()
+    found = ledger.entry(entry) if entry else None
+    return not entry or (found is not None and found.leaf == leaf)
+
+
+def _clear(connection: sqlite3.Connection) -> None:
+    """Take everything out."""
+    tables = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT NULL "
+        "AND name <> 'cursor' AND name NOT LIKE 'word%'"
+    ).fetchall()
+    for (table,) in tables:
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
+    connection.execute("UPDATE cursor SET entry = 0, leaf = x'', damaged = 0")

@@ -1,8 +1,8 @@
 """Overviews: where a large campaign stands, told at once.
 
-A summary reads every entry; of a million samples that takes half a minute. An overview is made of
-the campaign's counters, its accounts and its queue, and reads no entry but the alarms. What only a
-summary can tell is left out, and said to be.
+A summary reads every entry; of a million samples that takes half a minute. An overview is the
+campaign's totals, with the open cases and the best by the top tier's answers where these are few.
+What only a summary can tell is left out, and said to be.
 """
 
 from __future__ import annotations
@@ -13,30 +13,15 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
-from verifier_ladder.alerts.rules import rules_as_set
-from verifier_ladder.analysis.counts import CampaignCounts, campaign_counts
+from verifier_ladder.analysis.totals import CampaignTotals, campaign_totals, recorded_alarms
 from verifier_ladder.ledger.base import Ledger
-from verifier_ladder.ledger.records import Account, CampaignRow, CheckRow, CheckState
+from verifier_ladder.ledger.records import CampaignRow, CheckRow, CheckState
 from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.drift import Alarm
-from verifier_ladder.status import (
-    CampaignStatus,
-    TierStatus,
-    campaign_status,
-    recorded_campaign,
-    tiers_of,
-)
-from verifier_ladder.summary import (
-    CandidateSummary,
-    OpenCase,
-    RunSummary,
-    Score,
-    Summary,
-    TierSummary,
-)
+from verifier_ladder.status import TierStatus, tiers_of
+from verifier_ladder.summary import CandidateSummary, OpenCase, Score, Summary, TierSummary
 from verifier_ladder.summary.reading import open_cases
 from verifier_ladder.tier import Tier
-from verifier_ladder.unanswered import unanswered_alarm
 from verifier_ladder.verdict import Outcome, Verdict
 
 MOST_READ: Final = 5_000
@@ -61,86 +46,52 @@ class Best(NamedTuple):
 class Overview:
     """Where a campaign stands, as far as it can be told without reading it."""
 
-    row: CampaignRow
-    ledger: str
-    """Where the ledger lies."""
-    counts: CampaignCounts
-    status: CampaignStatus
-    accounts: tuple[Account, ...]
-    alarms: tuple[str, ...]
-    """Of audits, and of too large a share of samples without a reward, as sentences."""
+    totals: CampaignTotals
     cases: tuple[OpenCase, ...]
     best: tuple[Best, ...] | None
     """The best by what the top tier said; None where it has said too much to look through."""
 
-    @property
-    def runs(self) -> tuple[RunSummary, ...]:
-        """What each run asked, and how much of it the ledger knew."""
-        return tuple(
-            RunSummary(run.run, run.samples, run.checks, run.reused) for run in self.counts.runs
-            if run.samples
-        )  # fmt: skip
-
-    @property
-    def spent(self) -> float:
-        """Cpu-seconds spent on all tiers."""
-        return sum(tier.settled + tier.failed for tier in self.status.tiers)
-
-    def resources(self, tier: int) -> dict[Resource, float]:
-        """What a tier has spent of other resources than cpu time."""
-        return {
-            account.resource: account.spent for account in self.accounts
-            if account.tier == tier and account.spent
-            and account.resource is not Resource.CPU_SECONDS
-        }  # fmt: skip
-
-    def checks(self, tier: int) -> int:
-        """Checks of a tier that this campaign paid for and that gave an answer."""
-        used = (a for a in self.accounts if a.resource is Resource.CPU_SECONDS)
-        return sum(account.checks for account in used if account.tier == tier)
-
     def as_json(self) -> dict[str, Any]:
         """What is known under the names of a summary, null for the rest; and what was counted."""
-        counts, row = self.counts, self.row
-        known = counts.known
+        told = self.totals
+        counts, row, known, tiers = told.counts, told.row, told.counts.known, told.status.tiers
         return {
             **dict.fromkeys([*_names(Summary), "duplicates", "everything"]),
-            "campaign": row.name, "ledger": self.ledger, "ladder": row.ladder,
-            "created_at": row.created_at,
-            "updated_at": counts.extent.recorded_at or row.created_at,
+            "campaign": row.name, "ledger": told.ledger, "ladder": row.ladder,
+            "created_at": row.created_at, "updated_at": told.updated_at,
             "entries": counts.extent.entries, "samples": counts.samples,
             "target": row.ladder.get("target") or {},
-            "tiers": [self._tier(tier) for tier in self.status.tiers],
+            "tiers": [self._tier(tier) for tier in tiers],
             "rewards": {
                 "count": counts.samples, "unknown": None if known is None
                 else counts.samples - known, "mean": counts.rewards.mean, "best": None,
                 "revised": counts.revised,
             },
             "best": None if self.best is None else list(map(self._candidate, self.best)),
-            "alarms": list(self.alarms), "cases": [_plain(case) for case in self.cases],
-            "runs": [_plain(run) for run in self.runs],
-            "budgets": [account.as_json() for account in self.status.budgets],
-            "spent": self.spent, "checks": sum(self.checks(t.tier) for t in self.status.tiers),
-            "resources": _labelled(_sum([self.resources(t.tier) for t in self.status.tiers])),
+            "alarms": list(told.alarms), "cases": [_plain(case) for case in self.cases],
+            "runs": [_plain(run) for run in told.runs],
+            "budgets": [account.as_json() for account in told.status.budgets],
+            "spent": told.spent, "checks": sum(told.checks(t.tier) for t in tiers),
+            "resources": _labelled(_sum([told.resources(t.tier) for t in tiers])),
             "counted": counts.as_json(),
         }  # fmt: skip
 
     def _tier(self, tier: TierStatus) -> dict[str, Any]:
-        told = tier._asdict()
-        listed = self.row.ladder.get("verifiers", ())
+        told, made = tier._asdict(), self.totals
+        listed = made.row.ladder.get("verifiers", ())
         return {
             **{name: told.get(name) for name in _names(TierSummary)},
             "tier": tier.tier.label, "failed": None, "failed_seconds": tier.failed,
             "verifiers": [f"{v['name']} {v['version']}" for v in listed
                           if v["tier"] == tier.tier.label],
-            "checks": self.checks(tier.tier), "resources": _labelled(self.resources(tier.tier)),
+            "checks": made.checks(tier.tier), "resources": _labelled(made.resources(tier.tier)),
         }  # fmt: skip
 
     def _candidate(self, best: Best) -> dict[str, Any]:
-        top = self.status.tiers[-1].tier.label
+        top = self.totals.status.tiers[-1].tier.label
         return {
             **dict.fromkeys(_names(CandidateSummary)), "key": best.key, "content": best.content,
-            "kind": str(self.row.ladder.get("kind", "")), "known": best.score.value,
+            "kind": str(self.totals.row.ladder.get("kind", "")), "known": best.score.value,
             "known_uncertainty": best.score.uncertainty, "scores": {top: _plain(best.score)},
         }  # fmt: skip
 
@@ -159,30 +110,16 @@ def overview(ledger: Ledger, campaign: str) -> Overview:
         >>> from verifier_ladder.ledger import open_ledger
         >>> ledger = open_ledger(":memory:")
         >>> _ = ledger.open_campaign("try", {"verifiers": []}, b"0" * 32)
-        >>> overview(ledger, "try").spent
+        >>> overview(ledger, "try").totals.spent
         0
     """
-    row, counts = recorded_campaign(ledger, campaign), campaign_counts(ledger, campaign)
-    return Overview(
-        row, ledger.url, counts, campaign_status(ledger, campaign),
-        tuple(ledger.accounts(campaign)),
-        (*(alarm.text for alarm in drift_alarms(ledger, campaign)), *_unanswered(counts)),
-        open_cases(ledger, campaign), _best(ledger, row),
-    )  # fmt: skip
+    told = campaign_totals(ledger, campaign)
+    return Overview(told, open_cases(ledger, campaign), _best(ledger, told.row))
 
 
 def drift_alarms(ledger: Ledger, campaign: str) -> Sequence[Alarm]:
     """What audits of a campaign have found, oldest first: no other entry is read for it."""
-    entries = ledger.entries(kind="alarm", campaign=campaign)
-    return [Alarm.from_json(ledger.read(entry).facts) for entry in entries]
-
-
-def _unanswered(counts: CampaignCounts) -> Sequence[str]:
-    if counts.known is None or counts.waiting is None:
-        return ()
-    ended = counts.samples - counts.waiting
-    found = unanswered_alarm(ended - counts.known, ended, rules_as_set())
-    return () if found is None else (found,)
+    return [alarm for _, alarm in recorded_alarms(ledger, campaign) if alarm is not None]
 
 
 def _best(ledger: Ledger, row: CampaignRow) -> tuple[Best, ...] | None:

@@ -28,7 +28,6 @@ CREATE INDEX pair_low ON pair (campaign, low, high, x);
 CREATE INDEX pair_high ON pair (campaign, low, high, y);
 CREATE INDEX pair_gap ON pair (campaign, low, high, gap);
 """
-TABLES: Final = ("pair",)
 
 
 class Pair(NamedTuple):

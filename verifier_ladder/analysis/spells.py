@@ -25,7 +25,6 @@ CREATE TABLE latency (
     checks INTEGER NOT NULL, PRIMARY KEY (campaign, tier, seconds)
 ) WITHOUT ROWID;
 """
-TABLES: Final = ("spell", "latency")
 
 
 class Elapsed(NamedTuple):

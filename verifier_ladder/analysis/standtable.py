@@ -13,7 +13,6 @@ CREATE TABLE stand (
 ) WITHOUT ROWID;
 CREATE INDEX stand_of ON stand (campaign, tier, stand);
 """
-TABLES: Final = ("stand",)
 COLLECTED: Final = (
     "c.id IN (SELECT candidate FROM stand WHERE campaign = ? AND tier = ? AND stand = ?)"
 )

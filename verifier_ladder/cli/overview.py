@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verifier_ladder.analysis.counts import CampaignCounts
 from verifier_ladder.analysis.overview import Best, Overview
+from verifier_ladder.analysis.totals import CampaignTotals
 from verifier_ladder.budget import place_label
 from verifier_ladder.cli import output
 from verifier_ladder.status import TierStatus
@@ -25,32 +26,34 @@ _CASES = 3
 def print_overview(told: Overview) -> None:
     """Print an overview: alarms first, then checks, tiers, rewards and failures."""
     console = output.console()
-    name = told.row.name
+    totals = told.totals
+    name, counts = totals.row.name, totals.counts
     console.print(f"\n{printable(name)}", style="bold")
-    console.print(f"{plural(told.counts.samples, 'output')}, counted and not read")
-    for text in told.alarms[-_ALARMS:]:
+    console.print(f"{plural(counts.samples, 'output')}, counted and not read")
+    alarms = totals.alarms
+    for text in alarms[-_ALARMS:]:
         console.print(f"ALARM  {printable(text, 500)}", style="bold red")
-    if earlier := len(told.alarms[:-_ALARMS]):
+    if earlier := len(alarms[:-_ALARMS]):
         console.print(f"       and {plural(earlier, 'earlier alarm')}", style="red")
-    console.print(_checks(told))
-    console.print(_tiers(told))
+    console.print(_checks(counts))
+    console.print(_tiers(totals))
     if told.best:
-        console.print(_best(told.best, told.status.tiers[-1].tier))
-    for line in (*_rewards(told.counts), *_failures(told.counts), *_runs(told), *_cases(told)):
+        console.print(_best(told.best, totals.status.tiers[-1].tier))
+    for line in (*_rewards(counts), *_failures(counts), *_runs(totals), *_cases(told)):
         console.print(line)
     console.print(
         "\nWhat is believed of candidates, reasons, agreement of tiers and what looks suspicious: "
         f"`vladder campaign show {shlex.quote(printable(name, None))} --full` reads all of its "
-        f"{plural(told.counts.extent.entries, 'entry', 'entries')}.",
+        f"{plural(counts.extent.entries, 'entry', 'entries')}.",
         style="dim", soft_wrap=True,
     )  # fmt: skip
 
 
-def _checks(told: Overview) -> Table:
+def _checks(counts: CampaignCounts) -> Table:
     """How checks ended, verifier by verifier: checks, where a summary counts candidates."""
     counted = ("passed", "rejected", "no opinion", "failed", "opened")
     made = output.table("checks", "verifier", *counted, right=counted)
-    for one in told.counts.verifiers:
+    for one in counts.verifiers:
         numbers = (one.accepted, one.rejected, one.abstained, one.failed, one.opened)
         made.add_row(
             "" if one.tier is None else one.tier.label,
@@ -60,7 +63,7 @@ def _checks(told: Overview) -> Table:
     return made
 
 
-def _tiers(told: Overview) -> Table:
+def _tiers(told: CampaignTotals) -> Table:
     """Where the queue and the money of each tier stand."""
     shown = ("queued", "running", "waiting", "parked", "expired", "cpu time")
     made = output.table("tier", *shown, "cpu budget", "besides", right=shown)
@@ -113,7 +116,7 @@ def _failures(counts: CampaignCounts) -> Sequence[str]:
     return [f"Failed, by boundary (no reward was lowered): {', '.join(told)}."] if told else []
 
 
-def _runs(told: Overview) -> Sequence[str]:
+def _runs(told: CampaignTotals) -> Sequence[str]:
     if len(told.runs) < 2:  # noqa: PLR2004 - the only one is the campaign
         return []
     run = told.runs[-1]
@@ -123,7 +126,7 @@ def _runs(told: Overview) -> Sequence[str]:
 
 
 def _cases(told: Overview) -> Sequence[str]:
-    waiting = sum(tier.waiting for tier in told.status.tiers)
+    waiting = sum(tier.waiting for tier in told.totals.status.tiers)
     names = ", ".join(printable(case.content, 24) for case in told.cases[:_CASES])
     more = ", …" if waiting > _CASES else ""
     cases = plural(waiting, "open case")

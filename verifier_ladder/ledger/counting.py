@@ -40,7 +40,8 @@ TOGETHER: Final = "group"
 """Outcome of a check of a whole group; what it says of members is counted by member."""
 _LONGEST: Final = 60
 """Characters of a boundary's name."""
-_PARTS: Final = 2**40
+_BITS: Final = 40
+_PARTS: Final = 2**_BITS
 """Parts of one that sums of rewards are kept in: whole numbers add up alike in any order."""
 _REWARD: Final = (float, int, NoneType)
 _LARGEST: Final = 2.0**40
@@ -83,7 +84,7 @@ class StepCount(NamedTuple):
     """Rewards that are not known and may still come."""
     whole: int
     part: int
-    """The sum of the rewards as they stand is `whole` + `part` / 2⁴⁰."""
+    """The sum of the rewards as they stand is `whole` + `part` / 2⁴⁰, which is less than one."""
     unsummed: int
     """Rewards that are missing from `known`, `waiting` and the sum, which are not known then."""
     checks: int
@@ -101,7 +102,12 @@ class StepCount(NamedTuple):
     def plus(self, other: StepCount) -> StepCount:
         """The two together, under the name of the first."""
         sums = [a + b for a, b in zip(self[2:], other[2:], strict=True)]
-        return StepCount(self.run, self.step, *sums)
+        return StepCount(self.run, self.step, *sums).carried()
+
+    def carried(self) -> StepCount:
+        """The same, with a part that is less than one: else it would outgrow its column."""
+        more, part = divmod(self.part, _PARTS)
+        return self._replace(whole=self.whole + more, part=part) if more else self
 
 
 class Counted:
@@ -131,7 +137,7 @@ class Counted:
 
     def _add_checks(self, campaign: str, ended: Mapping[tuple[Any, ...], int]) -> None:
         for (tier, verifier, version, outcome, boundary), count in ended.items():
-            failed = "" if boundary is None else printable(boundary, _LONGEST)
+            failed = "" if boundary is None else boundary_name(boundary)
             key = (campaign, int(tier), verifier, version, str(outcome), failed)
             self.verdicts[key] += count
 
@@ -161,16 +167,24 @@ class Counted:
                 connection.exec_driver_sql(statement.replace("?", mark), rows)
 
 
+def boundary_name(boundary: str) -> str:
+    """What a boundary is called in the counters."""
+    return printable(boundary, _LONGEST)
+
+
 def counted_in(connection: Connection) -> Counted:
     """What the transaction of a connection has counted so far."""
     found: Counted = connection.info.setdefault(COUNTED, Counted())
     return found
 
 
-def _adding(table: str, names: Sequence[str], keys: Sequence[str]) -> str:
+def _adding(
+    table: str, names: Sequence[str], keys: Sequence[str], carried: dict[str, str] | None = None
+) -> str:
     """SQL that adds numbers to a row, which is made when it is first needed."""
     names = ("campaign", *names)
-    sums = ", ".join(f"{n} = {table}.{n} + excluded.{n}" for n in names if n not in keys)
+    added = {n: f"{table}.{n} + excluded.{n}" for n in names if n not in keys}
+    sums = ", ".join(f"{n} = {said}" for n, said in (added | (carried or {})).items())
     return (
         f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
         f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {sums}"
@@ -180,7 +194,14 @@ def _adding(table: str, names: Sequence[str], keys: Sequence[str]) -> str:
 _ADD_VERDICTS: Final = _adding(
     "verdict_count", VerdictCount._fields, ("campaign", *VerdictCount._fields[:-1])
 )
-_ADD_STEPS: Final = _adding("step_count", StepCount._fields, ("campaign", "step", "run"))
+_LOW: Final = f"((step_count.part & {_PARTS - 1}) + excluded.part)"
+_ADD_STEPS: Final = _adding(
+    "step_count", StepCount._fields, ("campaign", "step", "run"), {
+        "whole": "step_count.whole + excluded.whole "
+        f"+ (step_count.part >> {_BITS}) + ({_LOW} >> {_BITS})",
+        "part": f"{_LOW} & {_PARTS - 1}",
+    },
+)  # fmt: skip
 
 
 # -- what one entry adds -------------------------------------------------------------------------
@@ -230,9 +251,10 @@ def _sampled(block: Block, samples: SampleColumns, verdicts: Columns | None) -> 
     before = _before(block, len(values))
     if before is None:
         return (0, count, 0, 0, 0, 0, count, 0, 0)
-    # Who is revised has waited, so whoever had no reward is taken for one that could still come.
+    # Who had no reward could still get one, unless the entry says that none was to come.
     lost = before.count(None)
-    return (0, count, *_summed(values, before, lost - unknown, waiting - lost), 0, 0)
+    waited = lost - _ended_before(block, before)
+    return (0, count, *_summed(values, before, lost - unknown, waiting - waited), 0, 0)
 
 
 def _before(block: Block, count: int) -> list[float | None] | None:
@@ -241,6 +263,13 @@ def _before(block: Block, count: int) -> list[float | None] | None:
     if not isinstance(told, list) or len(told) != count:
         return None
     return told if all(isinstance(value, _REWARD) for value in told) else None
+
+
+def _ended_before(block: Block, before: Sequence[float | None]) -> int:
+    """How many of those that had no reward did not wait for one any more."""
+    told = block.facts.get("ended")
+    places = [at for at in told if type(at) is int] if isinstance(told, list) else []
+    return sum(before[at] is None for at in {*places} if 0 <= at < len(before))
 
 
 def _summed(
@@ -254,7 +283,8 @@ def _summed(
     if not abs(change) < _LARGEST:
         return 0, 0, 0, 0, len(values)
     whole = floor(change)
-    return known, waiting, whole, round((change - whole) * _PARTS), 0
+    more, part = divmod(round((change - whole) * _PARTS), _PARTS)
+    return known, waiting, whole + more, part, 0
 
 
 def _asked(block: Block, samples: SampleColumns, verdicts: Columns | None) -> tuple[int, int]:

@@ -68,6 +68,12 @@ def _alias(row: Sequence[Any]) -> Sequence[Any]:
     return (*rest, canonical, detail, rank)
 
 
+def _step(row: Sequence[Any]) -> Sequence[Any]:
+    """The sums of a step: earlier programs did not carry what is more than one."""
+    sums = StepCount._make(row[1:])
+    return (row[0], *(sums.carried() if type(sums.part) is type(sums.whole) is int else sums))
+
+
 _SAID = "{0}.outcome, {0}.score, {0}.uncertainty, {0}.seconds, {0}.detail"
 DERIVED = (
     Derived("verifier", "SELECT name, version, tier, unit FROM verifier", named=(0, 1, 2)),
@@ -125,6 +131,7 @@ DERIVED = (
         "step_count",
         f"SELECT campaign, {', '.join(StepCount._fields)} FROM step_count",
         named=(0, 1, 2),
+        read=_step,
     ),
 )
 """The tables that are rebuilt, those first by whose numbers others call rows."""

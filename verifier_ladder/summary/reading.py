@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from verifier_ladder.alerts.rules import rules_as_set
-from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import CampaignRow, CheckState
+from verifier_ladder.ledger.samples import SUPERSEDING
 from verifier_ladder.resource import Resource
-from verifier_ladder.status import CampaignStatus, TierStatus, campaign_status
+from verifier_ladder.status import CampaignStatus, campaign_status, recorded_campaign
 from verifier_ladder.summary.comparison import Gap, agreements, gaps
 from verifier_ladder.summary.records import (
     CandidateSummary,
@@ -27,52 +28,11 @@ from verifier_ladder.summary.records import (
 )
 from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.summary.tally import Tally
+from verifier_ladder.summary.tiers import TierCounts, tier_summaries
 from verifier_ladder.tier import Tier
 from verifier_ladder.unanswered import unanswered_alarm
 
 MOST_CASES = 200
-
-
-def declared(ladder: Mapping[str, Any], tier: Tier) -> list[float]:
-    """What one candidate was declared to take on a tier, by the ladder as it is recorded."""
-    whole = [0.0] * len(Resource)
-    for verifier in ladder.get("verifiers", ()):
-        if verifier["tier"] == tier.label:
-            checks = verifier.get("replicates", 1)
-            for place, name in enumerate(Cost.__dataclass_fields__):
-                whole[place] += checks * verifier.get("cost", {}).get(name, 0.0)
-    return whole
-
-
-def if_all_climbed(
-    tier: Tier,
-    candidates: int,
-    *,
-    settled: Sequence[float],
-    judged: float,
-    expected: Sequence[float],
-) -> dict[Resource, float | None]:
-    """What a tier would have taken, resource by resource.
-
-    Args:
-        tier: The tier.
-        candidates: How many candidates would have climbed.
-        settled: What its answers took, and what is set aside for those at work. Those that only
-            declined to judge are left out: they are cheap, and say nothing of what judging takes.
-        judged: How many candidates those are; one of two checks is half a candidate.
-        expected: What one is declared to take, for a tier that has judged none.
-
-    Returns:
-        None for the cpu time of a tier that has measured none and declares none.
-    """
-    made: dict[Resource, float | None] = {}
-    for resource in Resource:
-        # No answer takes no cpu time at all: nothing recorded is not known.
-        is_measured = judged and (resource is not Resource.CPU_SECONDS or settled[resource] > 0.0)
-        mean = settled[resource] / judged if is_measured else expected[resource]
-        is_known = mean > 0.0 or resource is not Resource.CPU_SECONDS or tier is Tier.WORLD
-        made[resource] = candidates * mean if is_known else None
-    return made
 
 
 def summarise(ledger: Ledger, campaign: str, *, best: int = 10) -> Summary:
@@ -96,18 +56,9 @@ def summarise(ledger: Ledger, campaign: str, *, best: int = 10) -> Summary:
         >>> summarise(ledger, "try").samples
         0
     """
-    row = _find(ledger, campaign)
+    row = recorded_campaign(ledger, campaign)
     tally = _read(ledger, row)
     return _Writer(ledger, row, tally, campaign_status(ledger, campaign)).summary(best)
-
-
-def _find(ledger: Ledger, campaign: str) -> CampaignRow:
-    rows = ledger.campaigns()
-    for row in rows:
-        if row.name == campaign:
-            return row
-    known = ", ".join(row.name for row in rows) or "none yet"
-    raise ConfigError(f"the ledger has no campaign {campaign!r}; it has: {known}")
 
 
 def walls(ledger: Ledger, campaign: str) -> dict[int, float | None]:
@@ -118,23 +69,24 @@ def walls(ledger: Ledger, campaign: str) -> dict[int, float | None]:
     """
     from verifier_ladder.ledger.encoding import decode
 
-    tally = Tally(_find(ledger, campaign).ladder)
+    tally = Tally(recorded_campaign(ledger, campaign).ladder)
     for entry in ledger.entries(campaign=campaign):
         tally.time(entry, decode(entry.body))
     return {tier: times.wall for tier, times in tally.times.items()}
 
 
 def _read(ledger: Ledger, row: CampaignRow) -> Tally:
-    from verifier_ladder.ledger.encoding import decode
+    from verifier_ladder.ledger.encoding import decode, reading
 
     tally = Tally(row.ladder)
     for entry in ledger.entries(campaign=row.name):
-        tally.add(entry, decode(entry.body))
+        with reading(entry.id, "what it tells"):
+            tally.add(entry, decode(entry.body))
     if tally.unknown_checks or tally.unknown_contents:
         for entry in ledger.entries():
-            if not (tally.unknown_checks or tally.unknown_contents):
-                break
-            if entry.campaign != row.name or entry.kind == "import":
+            is_missing = bool(tally.unknown_checks or tally.unknown_contents)
+            is_elsewhere = entry.campaign != row.name or entry.kind == "import"
+            if is_elsewhere and (is_missing or entry.kind in SUPERSEDING):
                 tally.borrow(decode(entry.body))
     tally.believe()
     return tally
@@ -147,8 +99,7 @@ class _Writer:
         self, ledger: Ledger, row: CampaignRow, tally: Tally, status: CampaignStatus
     ) -> None:
         self.ledger, self.row, self.tally = ledger, row, tally
-        self.status = {one.tier: one for one in status.tiers}
-        self.budgets = status.budgets
+        self.status = status
         self.subjects = list(tally.subjects.values())
         self.target: Mapping[str, Any] = row.ladder.get("target") or {}
         self._texts: dict[bytes, str] = {}
@@ -163,8 +114,7 @@ class _Writer:
             created_at=self.row.created_at, updated_at=tally.updated_at or self.row.created_at,
             entries=tally.entries, samples=tally.samples, candidates=len(self.subjects),
             respellings=tally.respellings, target=self.target,
-            tiers=tuple(self._tier(tier) for tier in tally.tiers),
-            rewards=self._rewards(), best=self._best(best),
+            tiers=self._tiers(), rewards=self._rewards(), best=self._best(best),
             rejects=tally.rejects.reasons(self._texts),
             abstentions=tally.abstentions.reasons(self._texts),
             failures=tally.failures.failures(self._texts),
@@ -172,9 +122,10 @@ class _Writer:
             suspicious=tuple(map(self._suspicion, gaps(
                 self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
             alarms=self._alarms(),
-            curve=tally.curve.points(self._spent()),
-            cases=open_cases(self.ledger, self.row.name), runs=self._runs(),
-            budgets=self.budgets, surrogate=tally.surrogate,
+            # By the accounts, for lost attempts stand in no entry.
+            curve=tally.curve.points(sum(t.settled + t.failed for t in self.status.tiers)),
+            cases=open_cases(self.ledger, self.row.name), runs=tuple(tally.runs.values()),
+            budgets=self.status.budgets, surrogate=tally.surrogate,
         )  # fmt: skip
 
     def _alarms(self) -> tuple[str, ...]:
@@ -186,26 +137,22 @@ class _Writer:
         found = tuple(alarm.text for alarm in self.tally.alarms)
         return found if unanswered is None else (*found, unanswered)
 
-    def _spent(self) -> float | None:
-        """Cpu-seconds by the accounts, for lost attempts stand in no entry."""
-        if not self.status:
-            return None
-        return sum(one.settled + one.failed for one in self.status.values())
-
     # -- tiers ----------------------------------------------------------------------------
 
-    def _checks(self, tier: Tier) -> int:
-        """How many checks a tier has answered; one of a group is recorded as its members'."""
-        if self.tally.are_comparable:
-            return self.tally.checks.get(tier, 0)
-        accounts = self.ledger.accounts(self.row.name)
-        used = [account for account in accounts if account.resource is Resource.CPU_SECONDS]
-        return sum(account.checks for account in used if account.tier == tier)
+    def _tiers(self) -> tuple[TierSummary, ...]:
+        lines = tier_summaries(
+            self.row.ladder, self.status, list(map(self._counts, self.tally.tiers)),
+            sum(subject.said(0) is Stand.FAILED for subject in self.subjects),
+        )  # fmt: skip
+        return tuple(
+            replace(line, wall=its.wall, latency=its.latency)
+            if (its := self.tally.times.get(line.tier)) else line
+            for line in lines
+        )  # fmt: skip
 
-    def _tier(self, tier: Tier) -> TierSummary:
-        tally, status = self.tally, self.status.get(tier)
-        places = tally.verifiers(tier)
-        stands: dict[Stand, int] = dict.fromkeys(Stand, 0)
+    def _counts(self, tier: Tier) -> TierCounts:
+        """What the candidates come to on a tier."""
+        places, stands = self.tally.verifiers(tier), Counter[Stand]()
         answers = own = 0
         for subject in self.subjects:
             stand = subject.stand(places)
@@ -215,76 +162,17 @@ class _Writer:
             if stand is not Stand.FAILED:
                 answers += subject.samples
                 own += subject.own >> tier & 1
-        # A failed attempt may be queued again: above the fast tier only dead checks have failed.
-        is_queued = status is not None and tier is not Tier.FAST
-        failed = stands[Stand.FAILED]
-        if status is not None and is_queued:
-            failed = status.dead + (self._formless() if tier is tally.tiers[0] else 0)
-        open_ = _open(status) if status is not None else {}
-        told = stands[Stand.ACCEPTED] + stands[Stand.REJECTED] + stands[Stand.ABSTAINED]
-        # By the accounts: what runs in this process is measured a batch at a time.
-        spent = status.settled if status is not None else tally.seconds.get(tier, 0.0)
-        mean = spent / own if own and spent else None
-        times = tally.times.get(tier)
-        return TierSummary(
-            tier=tier, verifiers=self._verifiers(tier), asked=told + failed + sum(open_.values()),
-            reused=answers - own, accepted=stands[Stand.ACCEPTED],
-            rejected=stands[Stand.REJECTED], abstained=stands[Stand.ABSTAINED], failed=failed,
-            checks=self._checks(tier), settled=spent,
-            reserved=status.reserved if status else 0.0,
-            failed_seconds=status.failed if status else 0.0, cap=status.cap if status else None,
-            paused=status is not None and status.paused,
-            wall=times.wall if times else None, latency=times.latency if times else None,
-            resources={
-                account.resource: account.spent for account in self.budgets
-                if account.tier == tier and account.spent
-            },
-            mean_seconds=mean, everything=self._everything(tier, spent, own, status), **open_,
-        )  # fmt: skip
-
-    def _everything(
-        self, tier: Tier, seconds: float, answered: int, status: TierStatus | None
-    ) -> dict[Resource, float | None]:
-        """What the tier would have taken of every acceptable candidate.
-
-        Args:
-            tier: The tier.
-            seconds: Cpu-seconds of its answers.
-            answered: How many candidates it has answered.
-            status: Its queue. What is at work counts with what is set aside for it: a tier that
-                answers the cheap candidates first, as from a table, has others still open.
-        """
-        reserved = status.reserved if status is not None else 0.0
-        settled = [seconds + reserved, *(0.0 for _ in Resource)][: len(Resource)]
-        for account in self.budgets:
-            if account.tier == tier:
-                settled[account.resource] = account.settled + account.reserved
         declined = self.tally.declined.get(tier, [])
-        without = [sum(cost.amounts[place] for cost in declined) for place in Resource]
-        at_work = 0.0
-        if status is not None:
-            at_work = (status.running + status.waiting) / max(1, len(self._verifiers(tier)))
-        return if_all_climbed(
-            tier, self._acceptable(), judged=max(0, answered + at_work - len(declined)),
-            settled=[max(0.0, a - b) for a, b in zip(settled, without, strict=True)],
-            expected=declared(self.row.ladder, tier),
-        )  # fmt: skip
+        costs = [sum(cost.amounts[place] for cost in declined) for place in Resource]
+        return TierCounts(stands, answers, own, self._checks(tier), len(declined), costs)
 
-    def _formless(self) -> int:
-        """Candidates whose canonical form could not be found, through no fault of theirs."""
-        return sum(subject.said(0) is Stand.FAILED for subject in self.subjects)
-
-    def _acceptable(self) -> int:
-        """Distinct candidates that no verifier of the lowest tier has rejected or failed on."""
-        if not self.tally.tiers:
-            return 0
-        places = self.tally.verifiers(self.tally.tiers[0])
-        stands = (subject.stand(places) for subject in self.subjects)
-        return sum(stand in (Stand.ACCEPTED, Stand.ABSTAINED) for stand in stands)
-
-    def _verifiers(self, tier: Tier) -> tuple[str, ...]:
-        listed = self.row.ladder.get("verifiers", ())
-        return tuple(f"{v['name']} {v['version']}" for v in listed if v["tier"] == tier.label)
+    def _checks(self, tier: Tier) -> int:
+        """How many checks a tier has answered; one of a group is recorded as its members'."""
+        if self.tally.are_comparable:
+            return self.tally.checks.get(tier, 0)
+        accounts = self.ledger.accounts(self.row.name)
+        used = [account for account in accounts if account.resource is Resource.CPU_SECONDS]
+        return sum(account.checks for account in used if account.tier == tier)
 
     # -- candidates -----------------------------------------------------------------------
 
@@ -339,9 +227,6 @@ class _Writer:
             best=curve.best, revised=tally.revised,
         )  # fmt: skip
 
-    def _runs(self) -> tuple[Any, ...]:
-        return tuple(self.tally.runs.values())
-
 
 def open_cases(ledger: Ledger, campaign: str) -> tuple[OpenCase, ...]:
     """What a campaign asked the world and has no answer to yet; at most `MOST_CASES`."""
@@ -352,13 +237,6 @@ def open_cases(ledger: Ledger, campaign: str) -> tuple[OpenCase, ...]:
         )
         for row in rows
     )
-
-
-def _open(status: TierStatus) -> dict[str, int]:
-    return {
-        "queued": status.queued, "running": status.running, "waiting": status.waiting,
-        "parked": status.parked, "expired": status.expired,
-    }  # fmt: skip
 
 
 def _rank(tally: Tally, subject: Subject) -> tuple[bool, float, int, bytes]:

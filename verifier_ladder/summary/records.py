@@ -223,8 +223,8 @@ class RewardSummary:
     """The rewards as they stand, latest revision of each sample."""
 
     count: int = 0
-    unknown: int = 0
-    """Rewards that are None: no tier has answered."""
+    unknown: int | None = 0
+    """Rewards that are None: no tier has answered. None where that is not known."""
     mean: float | None = None
     best: float | None = None
     """The best that is known of any candidate, on the learner's scale; no corrected reward."""

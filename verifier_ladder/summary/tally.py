@@ -11,6 +11,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.group import is_told_together
 from verifier_ladder.ledger.columns import listed
 from verifier_ladder.ledger.records import Block, CandidateRow, Entry, SampleColumns, VerdictRow
+from verifier_ladder.ledger.samples import SUPERSEDING
 from verifier_ladder.ledger.verdicts import pack_verdict, unpack_verdict
 from verifier_ladder.reward import (
     CANONICAL,
@@ -68,17 +69,21 @@ class Tally:
         self._tasks: dict[bytes, list[Subject]] = {}
         """Subjects by content key, where one content appears with several tasks."""
         self._unplaced: dict[bytes, VerdictRow] = {}
-        """Verdicts on contents with several tasks, until a revision tells whose they are."""
+        """Verdicts of which only a later entry tells whose they are: on contents with several
+        tasks, and those that were kept of a call before its samples were."""
+        self._formless: dict[bytes, Verdict] = {}
+        """Why contents have no canonical form whose samples follow in a later entry."""
         self.unknown_checks: _Owners = {}
         """Checks that rewards rest on and this campaign has not recorded."""
         self.unknown_contents: _Owners = {}
-        target = ladder.get("target") or {}
-        self.sign = -1.0 if target.get("direction") == "minimise" else 1.0
+        self._borrowed: _Owners = {}
+        """Checks that were taken from other entries; their corrections are, too."""
+        self.sign = -1.0 if _is_least(ladder) else 1.0
         """1 if more of the target is better, -1 if less is."""
         self._rule = RewardRule(**ladder.get("reward", {}))
-        scorers = scorers_of(ladder)
-        self._scorers = scorers if self._rule.weights else {
-            tier: several for tier, several in scorers.items() if len(several) > 1
+        self._scorers = {
+            tier: several for tier, several in scorers_of(ladder).items()
+            if self._rule.weights or len(several) > 1
         }  # fmt: skip
         """Verifiers of the tiers whose score is made of more than one number."""
         self._answers: dict[tuple[Subject, int], dict[str, Verdict]] = {}
@@ -88,8 +93,6 @@ class Tally:
         self.runs: dict[str, RunSummary] = {}
         self.units: dict[int, str] = {}
         self.primaries: dict[int, str] = {}
-        self.seconds: dict[int, float] = {}
-        """Cpu-seconds that the answers of each tier were charged."""
         self.declined: dict[int, list[Cost]] = {}
         """What answers of each tier took that declined to judge, where it was recorded."""
         self.times: dict[int, Times] = {}
@@ -221,27 +224,32 @@ class Tally:
                     self._hear(subject, waiting, is_own=True)
 
     def _of(self, content: bytes) -> list[Subject]:
-        if content in self.subjects:
-            return [self.subjects[content]]
-        return self._tasks.get(content, [])
+        """All subjects with a content, the one without a task first."""
+        alone = self.subjects.get(content)
+        return [*([] if alone is None else [alone]), *self._tasks.get(content, ())]
 
     # -- verdicts ----------------------------------------------------------------------------
 
     def _canonical(self, row: CandidateRow) -> None:
         subjects = self._of(row.content_key)
-        tier = self.tier_of[CANONICAL]
-        for subject in subjects:
-            if row.verdict is not None:
-                subject.hear(0, tier, row.verdict, is_primary=False)
-                subject.own |= 1 << tier
-                self._rank(subject)
         if row.verdict is not None:
+            if not subjects:
+                self._formless[row.content_key] = row.verdict
+            for subject in subjects:
+                self._have_no_form(subject, row.verdict, is_own=True)
+            tier = self.tier_of[CANONICAL]
             self._reason(CANONICAL, tier, row.verdict, _text(row.content))
         spelling = row.raw_key or row.content_key
         if subjects and row.verdict is None and spelling not in self._spellings:
             self._spellings.add(spelling)
             self.respellings += subjects[0].spelled
             subjects[0].spelled = True
+
+    def _have_no_form(self, subject: Subject, verdict: Verdict, *, is_own: bool) -> None:
+        tier = self.tier_of[CANONICAL]
+        subject.hear(0, tier, verdict, is_primary=False)
+        subject.own |= is_own << tier
+        self._rank(subject)
 
     def _verdict(
         self, row: VerdictRow, whose: _Owners, candidate: CandidateRow | None,
@@ -251,7 +259,6 @@ class Tally:
             return
         self.curve.seconds += spent
         if row.verdict.is_answer:
-            self.seconds[row.tier] = self.seconds.get(row.tier, 0.0) + spent
             self.checks[row.tier] = self.checks.get(row.tier, 0) + 1
             if row.verdict.outcome is Outcome.ABSTAIN and row.verdict.cost:
                 cost = replace(row.verdict.cost, seconds=spent)
@@ -261,9 +268,11 @@ class Tally:
         if is_told_together(row.verdict):  # Each member's part follows with its revision.
             return
         subjects = list(whose.get(row.check_key, ())) or self._of(row.content_key)
-        if len(subjects) > 1 and row.check_key not in whose:
+        if len(subjects) != 1 and row.check_key not in whose:
             self._unplaced[row.check_key] = row
             return
+        if row.verdict.is_answer:
+            self.unknown_checks.pop(row.check_key, None)
         for subject in subjects:
             self._hear(subject, row, is_own=True)
 
@@ -394,7 +403,11 @@ class Tally:
             )  # fmt: skip
         for subject, keys in zip(owners, samples.checks, strict=True):
             if not keys and not subject.said(0):
-                self.unknown_contents.setdefault(subject.content, {})[subject] = None
+                known = self._formless.get(subject.content)
+                if known is None:
+                    self.unknown_contents.setdefault(subject.content, {})[subject] = None
+                else:
+                    self._have_no_form(subject, known, is_own=True)
             if len(keys) > subject.answers:
                 for key in set(keys) - recorded:
                     self.unknown_checks.setdefault(key, {})[subject] = None
@@ -414,16 +427,30 @@ class Tally:
 
     # -- what other campaigns recorded ------------------------------------------------------------
 
-    def borrow(self, block: Block) -> None:
-        """Take from another entry what this campaign's rewards rest on; it cost nothing."""
+    def borrow(self, block: Block, *, is_own: bool = False) -> None:
+        """Take from another entry what this campaign's rewards rest on.
+
+        Args:
+            block: The entry.
+            is_own: Whether the campaign has paid for what it tells; else it cost nothing.
+        """
         for row in block.verdicts:
-            for subject in self.unknown_checks.pop(row.check_key, ()):
-                self._hear(subject, row, is_own=False)
+            owners = self.unknown_checks.pop(row.check_key, None)
+            if owners is None and block.kind in SUPERSEDING:
+                owners = self._borrowed.get(row.check_key)
+            for subject in owners or ():
+                self._hear(subject, row, is_own=is_own)
+            if owners:
+                self._borrowed[row.check_key] = owners
         for candidate in block.candidates:
             if candidate.verdict is not None:
                 for subject in self.unknown_contents.pop(candidate.content_key, ()):
-                    subject.hear(0, self.tier_of[CANONICAL], candidate.verdict, is_primary=False)
-                    self._rank(subject)
+                    self._have_no_form(subject, candidate.verdict, is_own=is_own)
+
+
+def _is_least(ladder: Mapping[str, Any]) -> bool:
+    """Whether less of the target is better."""
+    return bool((ladder.get("target") or {}).get("direction") == "minimise")
 
 
 def _text(content: str | bytes) -> str:

@@ -80,7 +80,7 @@ def compare_versions(
     """Compare what two versions of a verifier have said, in all campaigns of a ledger.
 
     A candidate that was judged against several tasks, or several times, counts with what was said
-    last. Failures say nothing and are left out.
+    last. Failures and open cases say nothing and are left out.
 
     Args:
         ledger: The ledger.
@@ -124,7 +124,8 @@ def _answers(
     found: dict[str, dict[bytes, Verdict]] = {old: {}, new: {}}
     for entry in ledger.entries():
         for row in ledger.read(entry).verdicts:
-            if row.verifier == verifier and row.version in found and row.verdict.is_answer:
+            is_told = row.verdict.is_answer and not row.verdict.evidence.get("waiting")
+            if row.verifier == verifier and row.version in found and is_told:
                 found[row.version][row.content_key] = row.verdict
     return found[old], found[new]
 

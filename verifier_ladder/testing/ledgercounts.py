@@ -146,6 +146,19 @@ class CountTests:
         assert (whole(ledger).known, whole(ledger).waiting, whole(ledger).mean) == (2, 0, 1.5)
         assert ledger.step_counts(CAMPAIGN)[0].mean == 1.5
 
+    def test_a_sum_carries_what_is_more_than_one(self, ledger: Ledger) -> None:
+        for step in range(3):
+            ledger.append(rewarded([0.75], step=step))
+        assert (whole(ledger).whole, whole(ledger).part) == (2, 2**38)
+
+    def test_who_was_told_that_nothing_would_come_did_not_wait_for_it(
+        self, ledger: Ledger
+    ) -> None:
+        ledger.append(rewarded([None, None]))
+        block = revised([0.5], [None])
+        ledger.append(replace(block, facts={**block.facts, "ended": [0]}))
+        assert (whole(ledger).known, whole(ledger).waiting) == (1, 0)
+
     def test_what_is_not_known_is_no_zero(self, ledger: Ledger) -> None:
         ledger.append(rewarded([None, None]))
         assert (whole(ledger).known, whole(ledger).waiting, whole(ledger).mean) == (0, 0, None)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, HTTPException, Query, Request
 
 from verifier_ladder.analysis.candidates import Listed, Listing, Order, Party, StepPoint
+from verifier_ladder.analysis.counts import campaign_counts
 from verifier_ladder.analysis.filling import Standing
 from verifier_ladder.analysis.glance import boundaries, glance
 from verifier_ladder.ledger import Ledger
@@ -75,23 +76,24 @@ def ledger(request: Request) -> Facts:
     """The campaigns of the ledger, the newest first."""
     viewer = viewer_of(request)
     with viewer.reader.reading() as store:
-        rows = store.campaigns()
+        lines = [_campaign_line(viewer, store, row) for row in reversed(store.campaigns())]
     return {
         "ledger": hide_password(viewer.url).removeprefix("sqlite:///"),
-        "campaigns": [_campaign_line(viewer, row) for row in reversed(rows)],
+        "campaigns": lines,
     }
 
 
-def _campaign_line(viewer: Viewer, row: CampaignRow) -> Facts:
-    totals, index = viewer.index.totals(row.name), viewer.index
+def _campaign_line(viewer: Viewer, store: Ledger, row: CampaignRow) -> Facts:
+    counts, index = campaign_counts(store, row.name), viewer.index
     best = next(iter(index.page(Listing(row.name, Order.TRUTH), 1).rows), None)
     target = row.ladder.get("target") or {}
     return {
         "name": row.name, "is_shadow": is_shadow(row.name), "kind": row.ladder.get("kind", ""),
         "ladder": row.ladder.get("name", ""), "tiers": [t.label for t in tiers_of(row)],
         "unit": target.get("unit", ""), "created_at": row.created_at,
-        "updated_at": totals.updated_at or row.created_at, "samples": totals.count("samples"),
-        "candidates": totals.count("candidates"), "alarms": len(index.alarms(row.name)),
+        "updated_at": counts.extent.recorded_at or row.created_at, "samples": counts.samples,
+        "candidates": index.totals(row.name).count("candidates"),
+        "alarms": sum(1 for _ in store.entries(kind="alarm", campaign=row.name)),
         "best": best,
     }  # fmt: skip
 
@@ -109,16 +111,17 @@ def campaign(request: Request, campaign: CampaignNamed, run: RunNamed = "") -> F
     curve = viewer.index.curve(campaign, shown) if shown else []
     shown_candidates = [c for c in (told.winner, told.hopeful) if c is not None]
     drawn, again = _drawn(viewer, shown_candidates)
-    summary = told.summary
+    summary, unrewarded = told.summary, told.totals.counts.unrewarded
     return {
         "campaign": campaign, "objective": summary.target, "winner": told.winner,
         "hopeful": told.hopeful, "alarms": told.alarms, "boundaries": told.boundaries,
         "waiting": told.waiting, "tiers": summary.tiers,
         "spent": {"cpu_seconds": summary.spent, **_labels(summary.resources)},
         "everything": _labels(summary.everything),
-        "wall_seconds": summary.updated_at - summary.created_at,
+        "wall_seconds": max(0.0, summary.updated_at - summary.created_at),
         "samples": summary.samples, "candidates": summary.candidates,
-        "unrewarded": summary.rewards.unknown, "revised": summary.rewards.revised,
+        "unrewarded": None if unrewarded is None else unrewarded[0],
+        "revised": summary.rewards.revised,
         "created_at": summary.created_at, "updated_at": summary.updated_at,
         "runs": runs, "run": shown, "curve": curve, "shadows": shadows,
         "_summary": summary, "_steps": _means(shown, curve), "_drawings": drawn,
@@ -285,6 +288,7 @@ def failures(
     viewer = viewer_of(request)
     with viewer.reader.reading() as store:
         _known(store, campaign)
+        failed = campaign_counts(store, campaign).failures_of(verifier)
     reasons = [
         reason for reason in viewer.index.reasons(campaign)
         if not verifier or reason.verifier == verifier
@@ -292,7 +296,7 @@ def failures(
     return {
         "campaign": campaign,
         "verifier": verifier,
-        "boundaries": boundaries(reasons),
+        "boundaries": boundaries(failed, reasons),
         **{
             name: [reason for reason in reasons if reason.standing == name]
             for name in ("failed", "rejected", "abstained")

@@ -133,11 +133,7 @@ class Viewer:
         if self.reader.renew():
             with self._lock:
                 self._blocks.clear()
-            with self.reader.reading() as ledger:
-                self.index.check(ledger)
         with self.reader.reading() as ledger:
-            if ledger.newest() <= self.index.progress().entry:
-                return 0
             return self.index.catch_up(ledger)
 
     def catch_up(self) -> None:

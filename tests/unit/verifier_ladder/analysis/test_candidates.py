@@ -1,6 +1,8 @@
 """Lists of candidates, from an index that is made from the ledger."""
 
+import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +13,14 @@ from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost, ladder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verifier_ladder.analysis import filling
+from verifier_ladder.analysis import candidates, filling
 from verifier_ladder.analysis.candidates import CandidateIndex, Listing, Order
 from verifier_ladder.analysis.filling import Standing
 from verifier_ladder.analysis.glance import glance, read_waiting
+from verifier_ladder.analysis.indexfile import index_file
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import summarise
 from verifier_ladder.tier import Tier
@@ -168,7 +172,9 @@ def test_a_search_finds_text_inside_and_keys_by_their_beginning(
         assert labels(index, text=item("100%_sure").content.hex()[:9]) == ["100%_sure"]
 
 
-@pytest.mark.parametrize("listing", [{"text": "ab"}, {"after": "x"}, {"after": "1"}])
+@pytest.mark.parametrize(
+    "listing", [{"text": "ab"}, {"after": "x"}, {"after": "1"}, {"after": f"1,{2**64}"}]
+)
 def test_what_makes_no_sense_is_refused(
     ledger: Ledger, index: CandidateIndex, listing: dict[str, str]
 ) -> None:
@@ -189,6 +195,58 @@ def test_one_answer_to_two_tasks_is_two_candidates(ledger: Ledger, index: Candid
     assert [(row.task[:2], row.reward) for row in page.rows] == [("61", 1.0), ("62", 0.0)]
 
 
+@pytest.mark.parametrize("most", [1, 100])
+def test_answers_to_tasks_are_theirs_in_whatever_batch_they_come(
+    ledger: Ledger, index: CandidateIndex, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a text with several tasks only the revision says whose answer it is."""
+    monkeypatch.setattr(filling, "_MOST_ENTRIES", most)
+    history, said = History(ledger), VERDICTS["accept"]
+    one, other = (replace(item("42"), task=task * 32) for task in (b"a", b"b"))
+    history.score([one, other])
+    history.check(other, XTB, said)
+    history.revise(0, 1, replace(other, verdicts={**other.verdicts, XTB: said}))
+    catch_up(index, ledger)
+    (row,) = ledger.campaigns("try")
+
+    mine = glance(ledger, index, row, None).summary.tiers[1]
+    its = summarise(ledger, "try").tiers[1]
+
+    assert (mine.answered, mine.reused, mine.mean_seconds) == (1, 0, 2.0)
+    assert (its.answered, its.reused, its.mean_seconds) == (1, 0, 2.0)
+    stands = {
+        row.task[:2]: row.stands.get("simulation") for row in index.page(Listing("try")).rows
+    }
+    assert stands == {"61": None, "62": "accepted"}
+
+
+def test_an_entry_that_nobody_understands_is_counted_and_keeps_nobody_out(
+    ledger: Ledger, index: CandidateIndex
+) -> None:
+    history = viewed.record(ledger)
+    row = history._row(viewed.METHANOL, XTB, VERDICTS["accept"])
+    ledger.append(Block("check", "try", verdicts=[row], facts={"charged": ["a lot"]}))
+    history.score([item("Z")])
+    catch_up(index, ledger)
+
+    assert index.progress().damaged == 1
+    assert labels(index, order=Order.NEWEST) == ["Z", "C1CC", "CO", "CCO"]
+
+
+@pytest.mark.parametrize("most", [1, 100])
+def test_a_candidate_s_first_and_last_sample_are_known_however_entries_are_cut(
+    ledger: Ledger, index: CandidateIndex, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "_MOST_ENTRIES", most)
+    history = History(ledger)
+    for names in ("BA", "AB", "BBA"):
+        history.score([item(name) for name in names])
+    (first, *_) = catch_up(index, ledger).page(Listing("try", Order.SAMPLES)).rows
+
+    assert (first.label, first.samples) == ("B", 4)
+    assert (first.first_step, first.step, first.position) == (0, 2, 1)
+
+
 def test_what_another_campaign_has_found_counts_here_too(
     ledger: Ledger, index: CandidateIndex
 ) -> None:
@@ -204,6 +262,24 @@ def test_what_another_campaign_has_found_counts_here_too(
     (row,) = index.page(Listing("try", Order.TRUTH)).rows
 
     assert (row.label, row.truth, row.reward) == ("CCO", -4.2, 0.44)
+
+
+def test_a_borrowed_answer_is_corrected_with_the_rewards_that_rest_on_it(
+    ledger: Ledger, index: CandidateIndex
+) -> None:
+    first, said = History(ledger, "first"), {MEASURED: cost(Verdict.accept(-3.0), 1.0)}
+    known = replace(item("A"), verdicts={**item("A").verdicts, **said})
+    first.score([known])
+    second = History(ledger, "try", first.ladder)
+    second.score([replace(known, cached=tuple(known.verdicts))])
+    catch_up(index, ledger)
+    row = first._row(known, MEASURED, Verdict.accept(-6.5))
+    ledger.append(Block("review", "first", verdicts=[row]))
+    second.revise(0, 0, known)
+    catch_up(index, ledger)
+
+    assert [row.truth for row in index.page(Listing("try", Order.TRUTH)).rows] == [-6.5]
+    assert [row.truth for row in index.page(Listing("first", Order.TRUTH)).rows] == [-6.5]
 
 
 def test_audits_stand_for_what_was_not_drawn(ledger: Ledger, index: CandidateIndex) -> None:
@@ -247,7 +323,13 @@ def test_a_ladder_of_one_tier_tells_no_truth(ledger: Ledger, index: CandidateInd
     assert (point.told, point.audited, point.audits) == (0.9, None, 0)
 
 
-def test_many_steps_become_few_points(ledger: Ledger, index: CandidateIndex) -> None:
+@pytest.mark.parametrize("widths", [(1,), (1, 2, 4)])
+def test_many_steps_become_few_points(
+    ledger: Ledger, index: CandidateIndex, widths: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for module in (filling, candidates):
+        monkeypatch.setattr(module, "WIDTHS", widths)
     history = History(ledger)
     for _ in range(150):
         history.score([item("A", reward=0.5)])
@@ -255,6 +337,8 @@ def test_many_steps_become_few_points(ledger: Ledger, index: CandidateIndex) -> 
 
     assert len(curve) <= 60
     assert sum(point.samples for point in curve) == 150
+    assert {point.told for point in curve} == {0.5}
+    assert curve[0].step == 0 < curve[1].step < curve[-1].step < 150
 
 
 def test_samples_of_a_prompt_are_found_by_one_of_them(
@@ -371,3 +455,71 @@ class TestFile:
                 catch_up(index, store)
 
         assert labels(index, order=Order.NEWEST) == ["C", "A"]
+
+    def test_of_two_ledgers_with_one_address_neither_gets_into_the_other_s_lists(
+        self, path: Path
+    ) -> None:
+        """As of two containers that share a home."""
+        one = CandidateIndex(path.with_name("b.index"))
+        other = CandidateIndex(path.with_name("b.index"))
+        with open_ledger(None) as mine, open_ledger(None) as theirs:
+            history = History(mine)
+            history.score([item("A")])
+            catch_up(one, mine)
+            History(theirs).score([item("B")])
+            other.check(theirs)
+            catch_up(other, theirs)
+            history.score([item("C")])
+            catch_up(one, mine)
+
+            assert labels(one, order=Order.NEWEST) == ["C", "A"]
+
+    def test_a_damaged_page_is_found_and_all_is_made_anew(
+        self, path: Path, ledger: Ledger
+    ) -> None:
+        with sqlite3.connect(path) as connection:
+            ((page,), (size,)) = (
+                connection.execute(statement).fetchone()
+                for statement in (
+                    "SELECT rootpage FROM sqlite_master WHERE name = 'candidate'",
+                    "PRAGMA page_size",
+                )
+            )
+        connection.close()
+        data = path.read_bytes()
+        at = (page - 1) * size
+        path.write_bytes(data[:at] + b"\xff" * size + data[at + size :])
+        index = CandidateIndex(path)
+        with pytest.raises(sqlite3.DatabaseError):
+            labels(index)
+        catch_up(index, ledger)
+
+        assert labels(index, order=Order.TRUTH) == ["CCO"]
+
+    def test_a_file_that_is_removed_under_a_viewer_is_made_anew(
+        self, path: Path, ledger: Ledger
+    ) -> None:
+        index = catch_up(CandidateIndex(path), ledger)
+        for part in path.parent.glob(f"{path.name}*"):
+            part.unlink()
+        catch_up(index, ledger)
+
+        assert labels(CandidateIndex(path), order=Order.TRUTH) == ["CCO"]
+        assert path.stat().st_mode & 0o077 == 0
+
+    def test_where_none_can_be_made_the_error_says_what_to_do(self, path: Path) -> None:
+        with pytest.raises(ConfigError, match="set XDG_CACHE_HOME"):
+            CandidateIndex(path / "a.index")
+
+    def test_only_what_nobody_has_filled_for_long_is_removed_and_all_of_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        folder = index_file("sqlite:///a.db").parent
+        for name in ("old.index", "old.index-wal", "used.index", "used.index-wal"):
+            (folder / name).touch()
+            if name != "used.index-wal":
+                os.utime(folder / name, (0.0, 0.0))
+        index_file("sqlite:///a.db")
+
+        assert sorted(p.name for p in folder.iterdir()) == ["used.index", "used.index-wal"]

@@ -17,6 +17,7 @@ from verifier_ladder.ledger.records import Block, CheckState
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.reward import CANONICAL, Reward
 from verifier_ladder.scheduler.drift import Alarm, Direction
+from verifier_ladder.summary import summarise
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -103,14 +104,38 @@ def test_alarms_are_found_among_all_entries(history: History) -> None:
     history.ledger.append(Block("alarm", "another", facts=alarm.as_json()))
 
     assert [alarm] == drift_alarms(history.ledger, "try")
-    assert (alarm.text,) == overview(history.ledger, "try").alarms
+    assert (alarm.text,) == overview(history.ledger, "try").totals.alarms
+
+
+def test_checks_that_answered_are_told_apart_from_those_that_did_not(history: History) -> None:
+    history.score([WATER, CRASHED])
+
+    told = overview(history.ledger, "try").totals
+
+    assert told.checks(Tier.FAST) == summarise(history.ledger, "try").tiers[0].checks == 2
+
+
+def test_an_alarm_that_can_not_be_read_is_not_passed_over(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = SampleId("one", 0, 0)
+    alarm = Alarm(ESTIMATE, Direction.OVERRATED, 12, sample, sample, ())
+    number = history.ledger.append(Block("alarm", "try", facts=alarm.as_json()))
+    read = type(history.ledger).read
+    monkeypatch.setattr(
+        type(history.ledger), "read", lambda own, entry: read(own, entry._replace(body=b"{"))
+    )
+
+    (text,) = overview(history.ledger, "try").totals.alarms
+
+    assert f"entry {number} is an alarm and can't be read" in text
 
 
 def test_too_many_samples_without_a_reward_are_an_alarm(history: History) -> None:
     for _ in range(60):
         history.score([CRASHED])
 
-    (alarm,) = overview(history.ledger, "try").alarms
+    (alarm,) = overview(history.ledger, "try").totals.alarms
     assert "100 % of 60 samples have no reward" in alarm
 
 
@@ -131,7 +156,7 @@ def test_the_best_are_those_of_the_top_tier_with_their_text() -> None:
         assert [(one.content, one.score.value) for one in told.best or ()] == [
             ("CO", -4.0), ("O", -3.0)
         ]  # fmt: skip
-        assert Tier.WORLD is told.status.tiers[-1].tier
+        assert Tier.WORLD is told.totals.status.tiers[-1].tier
 
 
 def test_counters_that_no_program_writes_are_an_error_that_says_what_to_do(

@@ -1,13 +1,16 @@
 """What is counted as an entry is written is what is counted when it is read."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.counting import Counted
 from verifier_ladder.ledger.encoding import decode, encode
 from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.testing.records import CAMPAIGN, candidate_row, score_block, verdict_row
 from verifier_ladder.verdict import Verdict
 
@@ -72,3 +75,37 @@ def test_entries_may_be_counted_in_any_order_and_together() -> None:
     there, back = counted(*blocks), counted(*blocks[::-1])
 
     assert (there.verdicts, there.steps) == (back.verdicts, back.steps)
+
+
+@pytest.mark.parametrize("ended", [[0, 0, 1, 2, -1], [True, 1.0, "0", None, 0], [0]])
+def test_only_those_that_had_no_reward_can_have_waited_for_none(ended: Any) -> None:
+    block = score_block(["a", "b"], kind="revision")
+    block.facts = {"previous": [None, 1.0], "ended": ended}
+
+    (row, _) = counted(block).steps.values()
+    assert (row.known, row.waiting) == (1, 0)
+
+
+@pytest.mark.parametrize("ended", [3, "ab", {"0": 0}, None])
+def test_what_no_program_tells_of_who_waited_is_not_believed(ended: Any) -> None:
+    block = score_block(["a", "b"], kind="revision")
+    block.facts = {"previous": [None, 1.0], "ended": ended}
+
+    (row, _) = counted(block).steps.values()
+    assert row.waiting == -1
+
+
+def test_sums_that_an_earlier_program_did_not_carry_are_the_same_sums(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        assert isinstance(ledger, SqlLedger)
+        ledger.append(score_block(["a"]))
+        with ledger._writing() as connection:
+            connection.exec_driver_sql(
+                "UPDATE step_count SET whole = whole - 3, part = part + ?", (3 * 2**40,)
+            )
+        assert [] == ledger.verify().problems
+        ledger.append(score_block(["b"], step=1))
+
+        (row,) = ledger.step_counts(CAMPAIGN, whole_runs=True)
+        assert (row.whole, row.part) == (2, 0)
+        assert [] == ledger.verify().problems

@@ -352,6 +352,58 @@ def test_verdicts_of_another_campaign_are_borrowed_at_no_cost(ledger: Ledger) ->
     assert (summary.runs[0].checks, summary.runs[0].reused) == (0, 2)
 
 
+def test_what_was_kept_of_a_call_before_its_samples_is_theirs(history: History) -> None:
+    """As of a large call, and of one that was broken off and made again."""
+    rows = [history._row(WATER, name, verdict) for name, verdict in WATER.verdicts.items()]
+    history.ledger.append(Block("score", "try", [history._candidate(BROKEN)], rows))
+    assert history._is_new(BROKEN.raw)
+    history.score([replace(WATER, cached=(GATE, ESTIMATE)), BROKEN])
+
+    fast = tier(history.ledger, Tier.FAST)
+
+    assert (fast.asked, fast.accepted, fast.rejected, fast.reused) == (2, 1, 1, 0)
+
+
+def test_an_answer_to_a_task_is_not_that_to_the_same_text_without_one(history: History) -> None:
+    asked = replace(WATER, task=b"a" * 32)
+    history.score([WATER, asked])
+    history.check(asked, XTB, accept(-5.0, 1.0))
+    history.revise(0, 1, with_verdict(asked, XTB, accept(-5.0, 1.0), Reward(0.5), -5.0))
+
+    scores = [c.scores.get(Tier.SIMULATION) for c in summarise(history.ledger, "try").best]
+
+    assert sorted(score is None for score in scores) == [False, True]
+    assert tier(history.ledger, Tier.SIMULATION).accepted == 1
+
+
+def measured(score: float, history: History) -> tuple[Block, Item]:
+    """The answer of the world as an entry of another kind, and who rests on it."""
+    said = accept(score, 0.0)
+    item = replace(
+        WATER, verdicts={**WATER.verdicts, MEASURED: said}, cached=(GATE, ESTIMATE, MEASURED)
+    )
+    return Block("review", history.name, verdicts=[history._row(item, MEASURED, said)]), item
+
+
+def test_a_borrowed_answer_is_told_as_it_was_corrected(ledger: Ledger) -> None:
+    first, second = History(ledger, "first"), History(ledger, "second")
+    first.score([WATER])
+    first.check(WATER, MEASURED, accept(-3.0, 0.0))
+    second.score([measured(-3.0, first)[1]])
+    ledger.append(measured(-6.5, first)[0])
+
+    assert summarise(ledger, "second").best[0].known == -6.5
+
+
+def test_an_imported_answer_is_told_as_it_was_corrected(history: History) -> None:
+    old, item = measured(-3.0, history)
+    history.ledger.append(replace(old, kind="import"))
+    history.score([replace(item, cached=(MEASURED,))])
+    history.ledger.append(measured(-6.5, history)[0])
+
+    assert summarise(history.ledger, "try").best[0].known == -6.5
+
+
 def test_open_cases_are_listed_and_count_as_asked(history: History) -> None:
     history.score([WATER])
     history.enqueue(WATER, MEASURED, CheckState.WAITING)

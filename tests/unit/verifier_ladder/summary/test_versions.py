@@ -77,3 +77,11 @@ def test_the_report_is_json(ledger: Ledger) -> None:
 def test_a_version_without_answers_says_so(ledger: Ledger, version: str) -> None:
     with pytest.raises(ConfigError, match=f"no answers of length {version}"):
         compare_versions(ledger, "length", "1", version)
+
+
+def test_a_case_that_was_only_opened_is_no_answer(ledger: Ledger) -> None:
+    tell(ledger, "2", a=Verdict.abstain("asked", evidence={"waiting": True}))
+
+    report = compare_versions(ledger, "length", "1", "2")
+
+    assert {("accept", "accept"): 3, ("accept", "reject"): 1} == dict(report.outcomes)
