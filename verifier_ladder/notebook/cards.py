@@ -31,9 +31,11 @@ _ALARM: Final = "#c0392b"
 """Seen on white and on black; nothing is told by it alone."""
 _CARD: Final = (
     "border-left: 3px solid {}; padding: .2em 1em; margin: .4em 0; max-width: 62em; "
-    "line-height: 1.45; overflow-wrap: anywhere"
+    "line-height: 1.45; overflow-wrap: break-word"
 )
 _CELL: Final = "text-align: left; vertical-align: top; padding: .1em 1.2em .1em 0"
+_HEAD: Final = f"{_CELL}; white-space: nowrap"
+_WIDE: Final = f"{_CELL}; overflow-wrap: anywhere"
 _SAID: Final = {"accept": "✓ accepted", "reject": "✗ rejected", "abstain": "– no opinion"}
 _shown = Repr()
 """What a value looks like, for a time that does not grow with it."""
@@ -113,7 +115,7 @@ def _campaign(ledger: Ledger, name: str) -> str:
         ("rewards", _rewards(rewards)),
     ]
     if facts["cases"]:
-        lines.append(("open cases", f"{len(facts['cases']):,} wait for the world"))
+        lines.append(("open cases", f"{len(facts['cases']):,}, for the world to answer"))
     updated = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(facts["updated_at"]))
     title = _title(_text(name), f"campaign about {kind} · {samples} · last entry {updated}")
     return _card(title + _rows(lines) + _tiers(facts["tiers"]), is_alarmed=bool(alarms))
@@ -283,7 +285,7 @@ def _title(first: str, said: str) -> str:
 def _rows(lines: Iterable[tuple[str, str]]) -> str:
     """What is called what, without what there is not; values are HTML."""
     rows = "".join(
-        f'<tr><th scope="row" style="{_CELL}">{name}</th><td style="{_CELL}">{value}</td></tr>'
+        f'<tr><th scope="row" style="{_HEAD}">{name}</th><td style="{_WIDE}">{value}</td></tr>'
         for name, value in lines if value
     )  # fmt: skip
     return f"<table>{rows}</table>" if rows else ""
@@ -293,12 +295,13 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of cells that are HTML."""
     if not rows:
         return ""
-    head = "".join(f'<th scope="col" style="{_CELL}">{name}</th>' for name in names)
+    head = "".join(f'<th scope="col" style="{_HEAD}">{name}</th>' for name in names)
     body = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    made = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div style="overflow-x: auto">{made}</div>'
 
 
 def _listed(items: Sequence[str]) -> str:

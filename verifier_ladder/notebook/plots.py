@@ -167,10 +167,10 @@ class CampaignPlots:
         )  # fmt: skip
         if shown.low_unit == shown.high_unit:
             start = shown.points[0][0]  # Any place on it would do that is not far from the points.
-            ax.axline((start, start), slope=1.0, linestyle="--", color=_MIDDLE, label="equal")
+            ax.axline((start, start), slope=1.0, linestyle="--", color=_MIDDLE)
         ax.set_xlabel(_scored(shown.low.label, shown.low_unit))
         ax.set_ylabel(_scored(shown.high.label, shown.high_unit))
-        ax.set_title(_agreed(shown), fontsize="medium")
+        ax.set_title(_agreed(shown), fontsize="small", loc="left")
         return _finished(ax)
 
     @checked()
@@ -260,19 +260,22 @@ def _finished(ax: Axes, said: str = "") -> Axes:
     if said:
         ax.text(0.5, 0.5, said, style="italic", **options)
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False)
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=3, frameon=False,
+            fontsize="small", columnspacing=1.2, handlelength=1.8,
+        )  # fmt: skip
     return ax
 
 
 def _agreed(shown: Agreement) -> str:
     """The numbers of an agreement, in words."""
-    parts = [f"n = {shown.count:,}"]
+    parts, said = [f"n = {shown.count:,}"], ""
     if shown.correlation is not None:
         parts.append(f"r = {shown.correlation:.2f}".replace("-", "−"))
     if shown.error is not None:
         unit = f" {_plain(shown.high_unit)}" if shown.high_unit else ""
-        parts.append(f"mean absolute difference {shown.error:.2g}{unit}")
-    return ", ".join(parts)
+        said = f"\nmean absolute difference {shown.error:.2g}{unit} (dashed: none)"
+    return ", ".join(parts) + said
 
 
 def _scored(tier: str, unit: str) -> str:

@@ -209,11 +209,12 @@ def _lists(shown: str) -> str:
     """Links between the lists, where a server's page has a form."""
     if shown not in _LISTS:
         return ""
+    current = ' aria-current="page"'
     made = [
-        f"<b>{text}</b>" if name == shown else f'<a href="{name}.html">{text}</a>'
+        f'<li><a href="{name}.html"{current if name == shown else ""}>{text}</a></li>'
         for name, (text, _) in _LISTS.items()
     ]
-    return f'<p class="pages" role="navigation" aria-label="Lists">{" ".join(made)}</p>'
+    return f'<nav aria-label="Lists"><ul class="tabs">{"".join(made)}</ul></nav>'
 
 
 def _links(page: str) -> list[str]:

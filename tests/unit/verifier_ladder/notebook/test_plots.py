@@ -84,7 +84,7 @@ def test_the_cheapest_tier_stands_against_the_top(plots: CampaignPlots) -> None:
     assert [[*point.get_xdata()], [*point.get_ydata()]] == [[-5.0], [-4.2]]
     assert ax.get_xlabel() == "score of the fast tier (kcal/mol)"
     assert ax.get_ylabel() == "score of the world tier (kcal/mol)"
-    assert "n = 1" in ax.get_title()
+    assert "n = 1" in ax.get_title("left")
 
 
 def test_what_was_spent_stands_against_everything(plots: CampaignPlots) -> None:

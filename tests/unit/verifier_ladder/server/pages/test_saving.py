@@ -114,7 +114,7 @@ def test_lists_lead_to_each_other(ledger: Path, tmp_path: Path) -> None:
     found = pages(save(ledger, tmp_path / "bundle").folder)
 
     for name, (text, _) in saving._LISTS.items():
-        assert f"<b>{text}</b>" in found[f"{name}.html"]
+        assert f'aria-current="page">{text}</a>' in found[f"{name}.html"]
         others = {f"{other}.html" for other in saving._LISTS if other != name}
         assert others <= set(_anchors(found[f"{name}.html"]))
 
