@@ -218,6 +218,11 @@ class Batches:
         """The wells of a case on a plate."""
         return self._held.get((case, plate), set())
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the batches that have left, the oldest first."""
+        return list(self._batches)
+
     def batch(self, name: str) -> list[Well]:
         """The wells of a batch that has left, plate by plate in the order in which they are read.
 

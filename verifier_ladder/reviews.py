@@ -31,6 +31,8 @@ READING: Final = "reading"
 """Kind of the entries that tell who claims a case, reads it, or gives it back."""
 LEASE: Final = 1800.0
 """Seconds for which a case is claimed."""
+COMMENT: Final = "note"
+"""Evidence of an answer: words that its reader, or a laboratory, has kept with it."""
 _AT_ONCE = 60.0
 """Seconds of the claim of somebody who answers in the same entry."""
 _ENDED = frozenset({CheckState.DONE, CheckState.DEAD, CheckState.CANCELLED})
@@ -140,6 +142,7 @@ class Reviews:
         self._asking = {v.name: v for v in ladder.verifiers} if ladder else {}
         self._seats: dict[bytes, dict[int, _Seat]] = {}
         self._skipped: set[tuple[bytes, str]] = set()
+        self._unblinded: set[tuple[bytes, str]] = set()
         self._done: set[bytes] = set()
         """Cases that are known to have an answer."""
         self._cursor = 0
@@ -270,6 +273,29 @@ class Reviews:
         """
         if refused := self._record(reader, [{"act": "withdraw", "case": case.hex()}]):
             raise ConfigError(f"nothing to undo at the case {case.hex()[:16]}: {refused[case]}")
+
+    @checked()
+    def unblind(self, case: bytes, reader: str) -> None:
+        """Record that a reader is shown what other tiers said of a case; once is enough."""
+        if not self.has_unblinded(case, reader):
+            self._record(reader, [{"act": "unblind", "case": case.hex()}])
+
+    def has_unblinded(self, case: bytes, reader: str) -> bool:
+        """Whether a reader was shown what other tiers said of a case."""
+        self._refresh()
+        return (case, reader) in self._unblinded
+
+    def held(self, reader: str) -> list[Claim]:
+        """The claims of a reader that neither are answered nor have run out, the oldest first."""
+        self._refresh()
+        now = self._ledger.clock()
+        claims = [
+            Claim(case, reader, seat.claim, seat.until)
+            for case, seats in self._seats.items()
+            for seat in seats.values()
+            if seat.reader == reader and seat.said is None and seat.until > now
+        ]
+        return sorted(claims, key=lambda claim: claim.number)
 
     # -- what came of it -----------------------------------------------------------------------
 
@@ -418,6 +444,9 @@ class Reviews:
             return _claim(seats, mine, act, _Seat(reader, entry.id, now + act["lease"]), now)
         if act["act"] == "skip":
             self._skipped.add((case, reader))
+        if act["act"] == "unblind":
+            self._unblinded.add((case, reader))
+            return ""
         if why := _void(seats.get(mine or 0), reader, act, now):
             return why
         if act["act"] == "answer":
@@ -484,9 +513,7 @@ def concluded(verifier: Verifier | None, readings: Sequence[Reading]) -> Verdict
         return None
     if wanted == 1:
         return readings[0].said
-    told = [
-        {"reader": reading.reader, "said": words_of_answer(reading.said)} for reading in readings
-    ]
+    told = [_told(reading) for reading in readings]
     alike = [
         pair for pair in combinations([r.said for r in readings], 2) if _agree(verifier, *pair)
     ]
@@ -499,6 +526,13 @@ def concluded(verifier: Verifier | None, readings: Sequence[Reading]) -> Verdict
     if len(readings) == wanted and getattr(verifier, "third_reader", True):
         return None
     return Verdict.abstain("its readers disagree", evidence={READERS: told})
+
+
+def _told(reading: Reading) -> dict[str, str]:
+    """What a reader has said, in words, with the comment if there is one."""
+    comment = reading.said.evidence.get(COMMENT)
+    said = {"reader": reading.reader, "said": words_of_answer(reading.said)}
+    return said if comment is None else {**said, COMMENT: str(comment)}
 
 
 def _agree(verifier: Verifier | None, one: Verdict, other: Verdict) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
-from verifier_ladder.cli.cases import open_cases
+from verifier_ladder.casework.opencases import open_cases
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key
 from verifier_ladder.ledger.records import Block

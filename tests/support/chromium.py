@@ -25,6 +25,7 @@ os.dup2(int(sys.argv[1]), 3)
 os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
+_CODES = {"Enter": 13, "Tab": 9}
 _LISTENER = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -99,12 +100,19 @@ class Tab:
             "return document.activeElement === link && Boolean(link); })()"
         )
         assert found, f"no link says {text!r}"
-        for kind in ("keyDown", "keyUp"):
+        self.press("Enter", leads_on=True)
+
+    def press(self, key: str, *, leads_on: bool = False) -> None:
+        """Press a key, and wait for the page that it leads to, if it does."""
+        self.events = [e for e in self.events if e.get("method") != "Page.loadEventFired"]
+        typed = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown" if typed else "rawKeyDown", "keyUp"):
             self.call(
-                "Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r",
-                windowsVirtualKeyCode=13,
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                windowsVirtualKeyCode=_CODES[key], **typed,
             )  # fmt: skip
-        self._await("Page.loadEventFired")
+        if leads_on:
+            self._await("Page.loadEventFired")
 
     def look(self, picture: Path, *, width: int = 1280, dark: bool = False) -> Path:
         """Draw the whole page into a PNG file, as wide as a screen or a phone."""

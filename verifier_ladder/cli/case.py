@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,16 +14,11 @@ from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
     from verifier_ladder.badrow import BadRow
-    from verifier_ladder.campaign import Campaign
-    from verifier_ladder.cli.results import Results
-    from verifier_ladder.ledger import Ledger
-    from verifier_ladder.plates import Layout, Well
-    from verifier_ladder.reviews import Reviews
-    from verifier_ladder.verdict import Verdict
+    from verifier_ladder.casework.results import Results
+    from verifier_ladder.plates import Layout
 
 app = output.Noun(help="Write open questions as a work order, and read results.")
 _MOST_SHOWN = 20
-_LONGEST_COUNT = 5
 _LEASE = 14
 """Days for which a reader claims cases."""
 Encoding = Literal["utf-8", "cp1252"]
@@ -85,10 +79,11 @@ def case_out(
     more rows leave than were approved. A case leaves once, unless --again is given, or another
     reader asks for it. Exits with 1, and writes nothing, if no case leaves.
     """
-    from verifier_ladder.cli.reopening import recorded_ladder
-    from verifier_ladder.cli.workorders import work_order, write_order
+    from verifier_ladder.casework.workorders import Sender, left_before, work_order, write_order
+    from verifier_ladder.cli.reopening import REVIEWS, recorded_ladder
     from verifier_ladder.errors import ConfigError
     from verifier_ladder.reviews import Reviews
+    from verifier_ladder.run import Run
 
     import_all(imports)
     layout = _layout(plates, replicates, control or [], seed)
@@ -105,9 +100,12 @@ def case_out(
         asked = recorded_ladder(row, ladder)
         rows = work_order(store, row.name, asked, verifier, unblind=unblind)
         are_open = len(rows)
-        sender = _Sender(store, row.name, out, again=again)
+        sender = Sender(
+            store, row.name, by=Run(REVIEWS).user or "unknown", again=again,
+            writing=lambda rows: write_order(out, rows),
+        )  # fmt: skip
         if batch is not None:
-            rows = _left_before(store, row.name, batch, rows)
+            rows = left_before(store, row.name, batch, rows)
             if rows:
                 with write_order(out, rows):
                     pass
@@ -121,103 +119,10 @@ def case_out(
         raise typer.Exit(output.Exit.FAILED)
 
 
-class _Sender:
-    """Has cases leave, as many as may: the file is there once the ledger says that they left."""
-
-    def __init__(self, ledger: Ledger, campaign: str, out: Path, *, again: bool) -> None:
-        from verifier_ladder.plates import Batches
-
-        self._ledger, self._campaign, self._out, self._again = ledger, campaign, out, again
-        self._batches = Batches(ledger, campaign)
-        self.batch: str | None = None
-        """Name of the batch that left."""
-
-    def on_plates(self, rows: list[dict[str, Any]], layout: Layout) -> list[dict[str, Any]]:
-        """Put the most valuable cases on plates; the rows."""
-        from verifier_ladder.cli.workorders import CASE, on_plates
-
-        waiting = self._waiting(rows)
-        chosen = waiting[: layout.cases_in(self._batches.left)]
-        if not self._may_leave(waiting, chosen, "for one case with the controls"):
-            return []
-        wells = layout.draw([bytes.fromhex(row[CASE]) for row in chosen])
-        return self._send(layout, wells, on_plates(chosen, wells))
-
-    def listed(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Have the most valuable cases leave, a row each; the rows."""
-        waiting = self._waiting(rows)
-        return self._list(waiting, waiting[: self._batches.left])
-
-    def to_reader(
-        self, rows: list[dict[str, Any]], reviews: Reviews, reader: str, days: int
-    ) -> list[dict[str, Any]]:
-        """Have those cases leave that a reader may read, claimed for so many days; the rows.
-
-        Others may have had them before: each case has several readers.
-        """
-        from verifier_ladder.cli.workorders import CASE
-
-        self._again = True
-        cases = self._ledger.checks(keys=[bytes.fromhex(row[CASE]) for row in rows])
-        free = [case.check_key.hex() for case in reviews.free(cases, reader)]
-        if not self._may_leave(free, free[: self._batches.left], "for one case"):
-            return []
-        lease, most = 86400.0 * days, self._batches.left
-        claimed = reviews.claim_all(cases, reader, lease=lease, most=most)
-        keys = {case.check_key.hex() for case in claimed}
-        chosen = [row for row in rows if row[CASE] in keys]
-        return self._list(chosen, chosen)
-
-    def _waiting(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        from verifier_ladder.cli.workorders import CASE
-
-        sent = set() if self._again else self._batches.sent
-        return [row for row in rows if bytes.fromhex(row[CASE]) not in sent]
-
-    def _list(
-        self, waiting: list[dict[str, Any]], chosen: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
-        from verifier_ladder.cli.workorders import CASE
-        from verifier_ladder.plates import listed
-
-        if not self._may_leave(waiting, chosen, "for one case"):
-            return []
-        return self._send(None, listed([bytes.fromhex(row[CASE]) for row in chosen]), chosen)
-
-    def _may_leave(self, waiting: Sized, chosen: Sized, needed: str) -> bool:
-        """Whether anything is to leave.
-
-        Raises:
-            ConfigError: If something would, and not one may.
-        """
-        from verifier_ladder.errors import ConfigError
-
-        if waiting and not chosen:
-            raise ConfigError(
-                f"{self._batches.left:,} rows may leave, too few {needed}; have more approved, "
-                "with `vladder case approve`"
-            )
-        return bool(chosen)
-
-    def _send(
-        self, layout: Layout | None, wells: Sequence[Well], rows: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
-        from verifier_ladder.cli.reopening import REVIEWS
-        from verifier_ladder.cli.workorders import write_order
-        from verifier_ladder.plates import send
-        from verifier_ladder.run import Run
-
-        by = Run(REVIEWS).user or "unknown"
-        with write_order(self._out, rows):
-            send(self._ledger, self._campaign, layout, wells, by=by, again=self._again)
-        self.batch = wells[0].batch
-        return rows
-
-
 def _say_left(
     rows: list[dict[str, Any]], out: Path, are_open: int, batch: str | None, *, as_json: bool
 ) -> None:
-    from verifier_ladder.cli.workorders import CASE
+    from verifier_ladder.casework.workorders import CASE
 
     cases = len({row[CASE] for row in rows} - {None})
     of = f" of the batch {batch}" if batch else ""
@@ -244,6 +149,7 @@ def _layout(
 ) -> Layout | None:
     from secrets import randbelow
 
+    from verifier_ladder.casework.workorders import control_wells
     from verifier_ladder.errors import ConfigError
     from verifier_ladder.plates import Layout
 
@@ -253,30 +159,8 @@ def _layout(
                 "--replicates, --control and --seed are about plates: give --plates 96 or 384 too"
             )
         return None
-    counts: dict[str, int] = {}
-    for control in controls:
-        name, _, count = control.rpartition("=")
-        if not (count.isdecimal() and len(count) < _LONGEST_COUNT) or name in counts:
-            raise ConfigError(f"--control {control!r:.60}: write each once, as NAME=WELLS")
-        counts[name] = int(count)
-    return Layout(size, randbelow(2**32) if seed is None else seed, replicates, counts)
-
-
-def _left_before(
-    ledger: Ledger, campaign: str, batch: str, rows: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The rows of a batch that has left, so far as its cases are open.
-
-    Raises:
-        ConfigError: If it has not left.
-    """
-    from verifier_ladder.cli.workorders import CASE, on_plates
-    from verifier_ladder.plates import Batches
-
-    wells = Batches(ledger, campaign).batch(batch)
-    lying = {well.case.hex() for well in wells if well.case is not None}
-    still = [row for row in rows if row[CASE] in lying]
-    return on_plates(still, wells) if still and wells[0].well else still
+    wells = control_wells(controls)
+    return Layout(size, randbelow(2**32) if seed is None else seed, replicates, wells)
 
 
 @app.command("approve")
@@ -337,8 +221,13 @@ def case_in(
     revised once the other has said the same. Exits with 1 if nothing could be taken because rows
     are bad.
     """
-    from verifier_ladder.cli.reopening import REVIEWS, recorded_ladder, reopened
-    from verifier_ladder.cli.results import Written, read_results
+    from verifier_ladder.casework.results import Written, delivery, hand_in, read_results
+    from verifier_ladder.cli.reopening import (
+        REVIEWS,
+        recorded_ladder,
+        reopened,
+        revisions_since,
+    )
     from verifier_ladder.reviews import Reviews
     from verifier_ladder.run import Run
 
@@ -353,10 +242,13 @@ def case_in(
         taken, revised = 0, 0
         if found.answers and not is_refused:
             reviews = Reviews(store, row.name, asked)
+            event = delivery(file.name, file.read_bytes(), found)
             with reopened(row, store, ladder) as at_work:
-                taken, revised = _hand_in(
-                    at_work, reviews, found.answers, source, _delivery(file, found)
-                )
+                cursor = at_work.cursor
+                taken, left_out = hand_in(at_work, reviews, found.answers, source, event)
+                revised = len(revisions_since(at_work, cursor))
+            for key, why in left_out.items():
+                output.say(f"case {key.hex()[:16]} is left out: {printable(why)}")
     if as_json:
         output.print_json(_facts(found, taken, revised))
     else:
@@ -368,35 +260,6 @@ def case_in(
 app.command("feed")(seals.feed)
 app.command("resettle")(seals.resettle)
 app.command("seal")(seals.seal)
-
-
-def _delivery(file: Path, found: Results) -> str:
-    """The id of the delivery: it names the file as it is, and says if rows of it were left out."""
-    from hashlib import sha256
-
-    digest = sha256(file.read_bytes()).hexdigest()[:16]
-    part = f", without {_count(len(found.bad_rows), 'bad row')}" if found.bad_rows else ""
-    return f"{printable(file.name, 60)} sha256:{digest}{part}"
-
-
-def _hand_in(
-    campaign: Campaign, reviews: Reviews, answers: dict[bytes, Verdict], source: str, event: str
-) -> tuple[int, int]:
-    """Hand answers in; how many were taken, and how many rewards they have revised."""
-    from verifier_ladder.cli.reopening import revisions_since
-
-    cursor = campaign.cursor
-    rows = campaign.ledger.checks(keys=list(answers))
-    read = [(row, answers[row.check_key]) for row in rows if reviews.readers(row) > 1]
-    refused = reviews.hand_in(source, read, event=event)
-    for key, why in refused.items():  # Somebody else was quicker since the file was read.
-        output.say(f"case {key.hex()[:16]} is left out: {printable(why)}")
-    readings = {row.check_key for row, _ in read}
-    once = {key: said for key, said in answers.items() if key not in readings}
-    taken = campaign.answer_all(once, source=source, event=event) + len(read) - len(refused)
-    for key, (verdict, by) in reviews.concluded().items():
-        campaign.answer(key, verdict, source=by)
-    return taken, len(revisions_since(campaign, cursor))
 
 
 def _facts(found: Results, taken: int, revised: int) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -24,7 +23,7 @@ from verifier_ladder.errors import (
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
-    from verifier_ladder.cli.cases import Answer, OpenCase
+    from verifier_ladder.casework.opencases import Answer, OpenCase
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CampaignRow, CheckRow
@@ -63,8 +62,9 @@ def next_case(
     lease: Annotated[
         int, typer.Option("--lease", min=1, help="Minutes for which the case is claimed.")
     ] = 30,
+    comment: Annotated[str, typer.Option("--comment", help="Words to keep with the answer.")] = "",
     unblind: Annotated[
-        bool, typer.Option("--unblind", help="Show what other tiers said.")
+        bool, typer.Option("--unblind", help="Show what other tiers said, and record that.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -74,10 +74,10 @@ def next_case(
     sees the other's answer, and a third is asked if they disagree.
 
     How the rewards change is printed. What other tiers said is hidden, so that the answer does not
-    lean on it. With --json and no --answer the case is shown and not claimed. Exits with 1 if no
-    case is open to you.
+    lean on it; the ledger keeps who has asked for it. With --json and no --answer the case is
+    shown and not claimed. Exits with 1 if no case is open to you.
     """
-    from verifier_ladder.cli.cases import other_tiers, read_answer
+    from verifier_ladder.casework.opencases import read_answer
     from verifier_ladder.cli.reopening import known_ladder
 
     import_all(imports)
@@ -85,22 +85,26 @@ def next_case(
     is_claimed = answer is not None or not as_json
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
-        queue = _ReviewQueue(store, row, ladder, known_ladder(row, ladder), _reader(by))
+        reading = _Reading(store, row, ladder, known_ladder(row, ladder), _reader(by))
+        claim: Claim | None = None
         if is_claimed:
-            queue.hand_in_earlier()
-        found, claim = queue.first(case, skip, 60.0 * lease if is_claimed else None)
+            reading.hand_in_earlier()
+            claimed = reading.queue.claim(case or "", skip=skip, lease=60.0 * lease)
+            found, claim = claimed or (None, None)
+        else:
+            found = reading.queue.first(case or "", skip=skip)
         if found is None:
             _none(case, as_json=as_json)
         facts = found.as_json()
         if unblind:
-            facts["other_tiers"] = other_tiers(store, found)
+            facts["other_tiers"] = reading.queue.other_tiers(found)
         if not as_json:
             _show(facts)
         if claim is not None and answer is not None:
-            with _given_back(queue, claim):
-                facts["revisions"] = queue.record(found, claim, value)
+            with _given_back(reading, claim):
+                facts["revisions"] = reading.record(found, claim, value, comment)
         elif claim is not None:
-            _ask(found, claim, queue)
+            _ask(found, claim, reading)
     if as_json:
         output.print_json({"case": facts})
 
@@ -127,14 +131,14 @@ def undo(
     answered, by whomever, --answer says what is right instead: it supersedes, and all rewards
     that rest on the wrong answer are revised. Both stay in the ledger.
     """
-    from verifier_ladder.cli.cases import read_answer
+    from verifier_ladder.casework.opencases import read_answer
     from verifier_ladder.cli.reopening import known_ladder
     from verifier_ladder.ledger.records import CheckState
 
     import_all(imports)
     with existing_ledger(ledger) as store:
         row = only_campaign(store, campaign)
-        queue = _ReviewQueue(store, row, ladder, known_ladder(row, ladder), _reader(by))
+        reading = _Reading(store, row, ladder, known_ladder(row, ladder), _reader(by))
         check = _check(store, row.name, case)
         value = None if answer is None else read_answer(answer)
         if check.state is not CheckState.DONE and answer is not None:
@@ -143,16 +147,16 @@ def undo(
                 f"said, then `vladder review next --case {case}` asks you again"
             )
         if check.state is not CheckState.DONE:
-            queue.reviews.withdraw(check.check_key, queue.reader)
+            reading.reviews.withdraw(check.check_key, reading.reader)
             done: dict[str, Any] = {"withdrawn": True, "revisions": []}
-            words = f"what {printable(queue.reader)} said is taken back; the case is open again"
+            words = f"what {printable(reading.reader)} said is taken back; the case is open again"
         elif answer is None:
             raise ConfigError(
                 f"the case {case} is answered; say with --answer what is right instead, or "
                 "`--answer decline` if nobody knows"
             )
         else:
-            revisions = queue.supersede(check.check_key, value, why)
+            revisions = reading.supersede(check.check_key, value, why)
             done = {"withdrawn": False, "revisions": revisions}
             words = f"superseded; {_count(len(revisions), 'reward')} revised"
     output.say_done({"case": check.check_key.hex(), **done}, words, as_json=as_json)
@@ -217,65 +221,37 @@ def _check(store: Ledger, campaign: str, prefix: str) -> CheckRow:
     return found[0]
 
 
-class _ReviewQueue:
-    """One reader at the open cases of a campaign."""
+class _Reading:
+    """One reader at a terminal, and the campaign whose cases are read."""
 
     def __init__(
         self, store: Ledger, row: CampaignRow, path: Path | None, ladder: Ladder | None,
         reader: str,
     ) -> None:  # fmt: skip
+        from verifier_ladder.casework.reviewing import ReviewQueue
         from verifier_ladder.reviews import Reviews
 
         self.reader = reader
         self.reviews = Reviews(store, row.name, ladder)
-        self._store, self._row, self._path, self._ladder = store, row, path, ladder
+        self.queue = ReviewQueue(self.reviews, store, row.name, ladder, reader)
+        self._store, self._row, self._path = store, row, path
 
-    def first(
-        self, prefix: str | None, skip: int, lease: float | None
-    ) -> tuple[OpenCase | None, Claim | None]:
-        """The first case that the reader may read, claimed for so long; None to look only."""
-        is_named = prefix is not None
-        fitting = self._fitting(prefix)
-        free = islice(self.reviews.free(fitting, self.reader, skipped=is_named), skip, None)
-        if lease is None and (found := next(free, None)):
-            return found, None
-        if lease is not None and (
-            claimed := self.reviews.claim(free, self.reader, lease=lease, skipped=is_named)
-        ):
-            return claimed
-        if is_named and (taken := next(self._fitting(prefix), None)):
-            why = self.reviews.refusal(taken, self.reader)
-            raise ConfigError(f"the case {taken.check_key.hex()[:16]} is not open to you: {why}")
-        return None, None
-
-    def _fitting(self, prefix: str | None) -> Iterator[OpenCase]:
-        """The open cases whose keys begin so."""
-        from verifier_ladder.cli.cases import open_cases
-
-        start = (prefix or "").lower()
-        for case in open_cases(self._store, self._row.name, self._ladder):
-            if case.check_key.hex().startswith(start):
-                yield case
-
-    def record(self, case: OpenCase, claim: Claim, value: Answer) -> list[dict[str, Any]]:
+    def record(
+        self, case: OpenCase, claim: Claim, value: Answer, comment: str
+    ) -> list[dict[str, Any]]:
         """Take an answer, and wait for what it changes."""
         from verifier_ladder.cli.reopening import recorded_ladder
-        from verifier_ladder.scheduler.answering import said
 
-        ladder = recorded_ladder(self._row, self._path)
-        check = next(iter(self._store.checks(keys=[case.check_key])), None)
+        if self.queue.ladder is None:
+            recorded_ladder(self._row, self._path)  # It says why it is not here.
         try:
-            verdict = said(ladder, case.check_key, check, value)
-        except VerifierError as error:
-            raise ConfigError(f"{error}; the case stays open") from error
-        try:
-            self.reviews.answer(claim, verdict)
+            is_concluded = self.queue.answer(claim, value, comment)
         except LeaseError as error:
             raise ConfigError(
                 f"nothing was recorded: {error}. If the case is still open to you, claim it "
                 f"again: vladder review next --case {case.check_key.hex()[:16]}"
             ) from error
-        if case.check_key not in self.reviews.concluded():
+        if not is_concluded:
             output.say(self._open_or_not(case))
         try:
             return self.hand_in(case.candidate.content)
@@ -298,6 +274,7 @@ class _ReviewQueue:
 
     def hand_in(self, content: str | bytes = "") -> list[dict[str, Any]]:
         """Hand in what all readers have said."""
+        from verifier_ladder.casework.reviewing import hand_in_concluded
         from verifier_ladder.cli.reopening import reopened, revisions_since
 
         concluded = self.reviews.concluded()
@@ -307,9 +284,8 @@ class _ReviewQueue:
             output.say(f"recorded; {printable(elsewhere)} has the campaign open, and hands it in")
             return []
         with reopened(self._row, self._store, self._path) as campaign:
-            cursor, taken = campaign.cursor, 0
-            for key, (verdict, source) in concluded.items():
-                taken += campaign.answer(key, verdict, source=source)
+            cursor = campaign.cursor
+            taken = hand_in_concluded(campaign, concluded)
             revisions = revisions_since(campaign, cursor)
         if not taken:
             output.say("this case had been answered before; nothing was changed")
@@ -332,12 +308,12 @@ class _ReviewQueue:
 
 
 @contextmanager
-def _given_back(queue: _ReviewQueue, claim: Claim) -> Iterator[None]:
+def _given_back(reading: _Reading, claim: Claim) -> Iterator[None]:
     """Give a claim back if what it was made for comes to nothing."""
     try:
         yield
     except BaseException:
-        queue.reviews.release(claim)
+        reading.reviews.release(claim)
         raise
 
 
@@ -370,39 +346,58 @@ def _show(facts: dict[str, Any]) -> None:
     for name, shown in (("unit", facts["unit"]), ("until", output.moment(facts["deadline"]))):
         if shown:
             screen.print(f"  {name:<10} {shown}")
-    for name, said in facts.get("other_tiers", {}).items():
-        screen.print(f"  {name:<10} {said}")
+    if "other_tiers" in facts:
+        _show_others(facts["other_tiers"])
     screen.print(f"  {'case':<10} {facts['key'][:16]}")
 
 
-def _ask(case: OpenCase, claim: Claim, queue: _ReviewQueue) -> None:
+def _ask(case: OpenCase, claim: Claim, reading: _Reading) -> None:
     """Ask until an answer is taken, or until the person leaves it open."""
-    from verifier_ladder.cli.cases import read_answer
-
     unit = f" in {printable(case.unit)}" if case.unit else ""
     words = "yes, no, failed, decline" if case.takes_yes else "failed, decline"
+    output.say(f"claimed for you until {output.moment(claim.until)} UTC")
     prompt = (
-        f"Answer (a number or bound{unit}, {words}; skip passes it on; nothing leaves it open)"
+        f"Answer (a number or bound{unit}, {words}; behind # a comment; others shows what other "
+        "tiers said; skip passes it on; nothing leaves it open)"
     )
     while True:
         try:
             given: str = typer.prompt(prompt, default="", show_default=False).strip()
         except (KeyboardInterrupt, typer.Abort):
-            queue.reviews.release(claim)
+            reading.reviews.release(claim)
             output.interrupted("Nothing was recorded; the case stays open.")
         if given.lower() in {"", "skip"}:
-            queue.reviews.release(claim, skip=bool(given))
+            reading.reviews.release(claim, skip=bool(given))
             then = "you are not asked again" if given else "--skip 1 shows the next one"
             output.say(f"left open; {then}")
             return
-        try:
-            queue.record(case, claim, read_answer(given))
-        except ConfigError as error:
-            if isinstance(error.__cause__, LeaseError):
-                raise
-            output.say(str(error))
-            continue
-        return
+        if given.lower() == "others":
+            _show_others(reading.queue.other_tiers(case))
+        elif _is_taken(case, claim, reading, given):
+            return
+
+
+def _is_taken(case: OpenCase, claim: Claim, reading: _Reading, given: str) -> bool:
+    """Take what was typed as an answer; False, and why, if it is none."""
+    from verifier_ladder.casework.opencases import read_answer
+
+    answer, _, comment = given.partition("#")
+    try:
+        reading.record(case, claim, read_answer(answer), comment)
+    except ConfigError as error:
+        if isinstance(error.__cause__, LeaseError):
+            raise
+        output.say(str(error))
+        return False
+    return True
+
+
+def _show_others(told: Mapping[str, str]) -> None:
+    screen = output.console()
+    for name, said in told.items():
+        screen.print(f"  {printable(name, 40):<10} {said}")
+    if not told:
+        output.say("no other tier has said anything of it")
 
 
 def _words(revision: Revision, content: str | bytes) -> str:

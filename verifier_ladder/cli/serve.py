@@ -18,6 +18,8 @@ from verifier_ladder.text import hide_password
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ladder import Ladder
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.server.pages.viewer import Viewer
     from verifier_ladder.server.running import Address
     from verifier_ladder.server.tokens import TokenFile
 
@@ -85,6 +87,13 @@ def serve(
             "and so decide rewards.",
         ),
     ] = False,
+    pages: Annotated[
+        bool,
+        typer.Option(
+            "--pages",
+            help="Show the ledger as pages too, with the review queue and the laboratory's files.",
+        ),
+    ] = False,
     allow_hosts: Annotated[
         list[str] | None,
         typer.Option("--allow-host", help="A name by which clients ask; may be repeated."),
@@ -104,7 +113,8 @@ def serve(
     What was accepted is finished first.
 
     Whoever uses this machine may score and read until a token is made with `vladder token add`;
-    other machines may ask, and cases may be answered, only with tokens.
+    other machines may ask, and cases may be answered, only with tokens. On pages, people log in
+    with theirs.
     """
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ledger import open_ledger
@@ -114,7 +124,8 @@ def serve(
     made, patience = _ladder(ladder), seconds(linger)
     create_app, running, hooks_from = _server()
     hooks = None if webhooks is None else hooks_from(webhooks)
-    with open_ledger(ledger_place(ledger), wait=True) as store:
+    place = ledger_place(ledger)
+    with open_ledger(place, wait=True) as store:
         tokens = TokenFile(token_file(store.url))
         address = _checked(running.Address(host, port), tokens)
         sock, address = running.listen(address)
@@ -130,11 +141,12 @@ def serve(
                 cursors=tokens.path.with_suffix(".webhooks"), tokens=tokens,
                 anyone_may_answer=anyone_may_answer, hosts=_hosts(address, allow_hosts),
                 origins=allow_origins or (),
+                viewer=_viewer(store, place) if pages else None,
             )  # fmt: skip
 
             def started() -> None:
                 may = "score, read and answer cases" if anyone_may_answer else "score and read"
-                _tell(opened, address, tokens, may, as_json=as_json)
+                _tell(opened, address, tokens, may, has_pages=pages, as_json=as_json)
 
             running.run(app, sock, linger=patience, started=started)
     if not as_json:
@@ -152,6 +164,20 @@ def _server() -> tuple[Any, Any, Any]:
             f"serving needs {error.name}; pip install '.[server]' in a clone"
         ) from None
     return create_app, running, WebhookSettings.from_toml
+
+
+def _viewer(store: Ledger, place: str) -> Viewer:
+    """What reads the ledger for pages.
+
+    Raises:
+        ConfigError: If it can't be read by another than who has made it.
+    """
+    from verifier_ladder.ledger.memory import MemoryLedger
+    from verifier_ladder.server.pages.viewer import Viewer
+
+    if isinstance(store, MemoryLedger):
+        raise ConfigError("--pages needs a ledger in a file or a database: give one with --ledger")
+    return Viewer(place)
 
 
 def _ladder(where: str) -> Ladder:
@@ -191,8 +217,9 @@ def _hosts(address: Address, allowed: list[str] | None) -> list[str] | None:
 
 
 def _tell(
-    campaign: Campaign, address: Address, tokens: TokenFile, may: str, *, as_json: bool
-) -> None:
+    campaign: Campaign, address: Address, tokens: TokenFile, may: str, *, has_pages: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Say where it is, how it is asked, and what everybody may without tokens."""
     facts = {
         "url": address.url, "campaign": campaign.name, "run": campaign.run.name,
@@ -220,4 +247,6 @@ def _tell(
         f"  curl {address.url}/v1/score{bearer} -H 'Content-Type: application/json' "
         """-d '{"samples": ["…"]}'"""
     )
+    if has_pages:
+        output.say(f"Open {address.url} in a browser.")
     output.say(f"Serving at {address.url}; Ctrl-C ends it.")

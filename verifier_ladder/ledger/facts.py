@@ -88,7 +88,7 @@ def _check_reading(facts: Mapping[str, Any]) -> None:
             verdict_from(act["said"])
 
 
-_ACTS: Final = "Literal[claim, skip, release, answer, withdraw]"
+_ACTS: Final = "Literal[claim, skip, release, answer, withdraw, unblind]"
 
 
 def _check_batch(facts: Mapping[str, Any]) -> None:

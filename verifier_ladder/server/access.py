@@ -91,6 +91,15 @@ def allow(
         raise _unknown(
             "this token is not valid" if secret else "send a token: Authorization: Bearer TOKEN"
         )
+    admit(request, token, scope)
+
+
+def admit(request: Request, token: tokens.Token, scope: tokens.Scope) -> None:
+    """Let the holder of a token pass, or refuse him.
+
+    Raises:
+        HTTPException: If the token has not the scope.
+    """
     if not token.allows(scope):
         raise HTTPException(403, f"the token {token.name!r} has not the scope {scope}")
     request.scope[_CALLER] = token
@@ -112,7 +121,7 @@ def let_in(request: Request) -> None:
 
 def caller_of(request: Request) -> str:
     """Id of the token that a request has shown; empty without one."""
-    token = _token_of(request)
+    token = token_of(request)
     return "" if token is None else token.id
 
 
@@ -127,7 +136,7 @@ def is_allowed(request: Request, scope: tokens.Scope) -> bool:
 
 def is_open(request: Request, run: str) -> bool:
     """Whether the caller's token is for a run."""
-    token = _token_of(request)
+    token = token_of(request)
     return token is None or token.opens(run)
 
 
@@ -137,7 +146,7 @@ def check_run(request: Request, run: str) -> None:
     Raises:
         HTTPException: If it is.
     """
-    token = _token_of(request)
+    token = token_of(request)
     if token is not None and not token.opens(run):
         raise HTTPException(
             403,
@@ -146,7 +155,8 @@ def check_run(request: Request, run: str) -> None:
         )
 
 
-def _token_of(request: Request) -> tokens.Token | None:
+def token_of(request: Request) -> tokens.Token | None:
+    """The token that a request was let in with; None without one."""
     token: tokens.Token | None = request.scope.get(_CALLER)
     return token
 

@@ -28,13 +28,14 @@ from verifier_ladder.server.webhooks.settings import WebhookSettings
 
 if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
+    from verifier_ladder.server.pages.viewer import Viewer
 
 ROUTERS: Sequence[APIRouter] = (
     scores.router, revisions.router, cases.reading, cases.router, artifacts.router,
     incoming.router, openrlhf.router, nemogym.router, slime.router, areal.router,
     health.router,
 )  # fmt: skip
-"""What every server answers; pages and other routes are given to `create_app`."""
+"""What every server answers; other routes, and pages, are given to `create_app`."""
 _ABOUT = "Rewards from verifiers that cost from microseconds to weeks."
 
 
@@ -71,6 +72,7 @@ def create_app(
     hosts: Collection[str] | None = LOOPBACK,
     origins: Collection[str] = (),
     routers: Sequence[APIRouter] = (),
+    viewer: Viewer | None = None,
 ) -> RewardApp:
     """An application that serves one campaign; any ASGI server runs it.
 
@@ -94,7 +96,9 @@ def create_app(
             for: whoever answers decides what learners are paid.
         hosts: Names by which the server may be asked; None for any.
         origins: Sites whose pages may ask.
-        routers: More routes, such as pages.
+        routers: More routes.
+        viewer: Reads the campaign's ledger for pages; None for a server without pages. It is
+            started and ended with the application.
 
     Raises:
         ConfigError: If the arguments can't work.
@@ -119,6 +123,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if viewer is not None:
+            viewer.start()
         telling = [asyncio.create_task(sender.run()) for sender in senders]
         yield
         for task in telling:
@@ -127,6 +133,8 @@ def create_app(
         await service.close()
         if gateway is not None:
             await gateway.close()
+        if viewer is not None:
+            await asyncio.to_thread(viewer.close)
 
     # Its pages of documentation would load scripts from elsewhere.
     app = RewardApp(
@@ -142,6 +150,11 @@ def create_app(
         app.include_router(router)
         if isinstance(router, CallRouter):
             calls.update(router.calls)
+    if viewer is not None:
+        from verifier_ladder.server.pages.work import create_pages
+
+        pages = create_pages(viewer, service, tokens, anyone_may_answer=anyone_may_answer)
+        app.mount("/", pages)  # What has no route above may be a page.
     app.door = Door(
         Lane(app.routed, calls), limits=service.limits, admission=service.admission, hosts=hosts,
         origins=origins,

@@ -29,6 +29,15 @@ async def artifact(
     """The bytes of a file that a verdict rests on."""
     service: RewardService = request.app.state.service
     data = await service.read(caller_of(request), service.campaign.ledger.artifact, digest)
+    return attachment(data)
+
+
+def attachment(data: bytes | None) -> Response:
+    """The answer that is a file's bytes, which no browser shows.
+
+    Raises:
+        HTTPException: If they are not here.
+    """
     if data is None:
         raise HTTPException(404, "the ledger does not hold these bytes")
     return Response(data, media_type="application/octet-stream", headers=_HEADERS)

@@ -146,6 +146,20 @@ class TokenFile:
         is_same = compare_digest(_digest(secret), token.digest if token else _digest(""))
         return token if token is not None and is_same and token.is_valid(time()) else None
 
+    def current(self, token: Token) -> Token | None:
+        """A token that was found before, as it is now; None if it is valid no more.
+
+        Raises:
+            TokensUnreadableError: If the file can't be read.
+        """
+        self._refresh()
+        if self._fault:
+            raise TokensUnreadableError
+        found = self._tokens.get(token.id)
+        if found is None or found.digest != token.digest or not found.is_valid(time()):
+            return None
+        return found
+
     def add(
         self, name: str, scopes: Sequence[str], lifetime: float | None = None,
         runs: Sequence[str] = (),

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
+from verifier_ladder.casework.results import Results, read_results
 from verifier_ladder.cli.app import app
-from verifier_ladder.cli.results import Results, read_results
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.registry import REGISTRY
 from verifier_ladder.tiers.world.case import WorldVerifier

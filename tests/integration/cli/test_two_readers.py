@@ -274,3 +274,24 @@ def test_two_read_in_files(vladder: Run, tmp_path: Path) -> None:
     assert (1, 0, 1) == (second["taken"], second["known"], second["revised"])
     assert (0, 1, 0) == (once_more["taken"], once_more["known"], once_more["revised"])
     assert 1 == vladder("case", "out", "--out", tmp_path / "none.csv", "--by", "ada").exit_code
+
+
+def test_comments_are_kept_and_so_is_who_asked_what_other_tiers_said(
+    vladder: Run, place: Path, key: str
+) -> None:
+    typed = "others\nsoon # too salty\n3 # salty\n"
+    done = vladder("review", "next", "--by", "ada", typed=typed)
+    assert "claimed for you until" in done.stderr
+    assert "guess-taste accept 4" in done.output
+    assert "is no answer" in done.stderr
+    vladder("review", "next", "--by", "bob", "--answer", 3, "--comment", "warm")
+
+    readers = verdict(place, key).evidence[READERS]
+    assert [("ada", "salty"), ("bob", "warm")] == [(r["reader"], r["note"]) for r in readers]
+    with vl.open_ledger(place) as ledger:
+        acts = [
+            (told["by"], act["act"])
+            for entry in ledger.entries(kind="reading")
+            for told in [ledger.read(entry).facts] for act in told["acts"]
+        ]  # fmt: skip
+    assert [("ada", "claim"), ("ada", "unblind"), ("ada", "answer")] == acts[:3]

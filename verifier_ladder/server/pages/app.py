@@ -1,12 +1,12 @@
 """The application: pages about a ledger that is only read, and their JSON twins."""
 
 # Without postponed annotations: FastAPI reads them as they stand.
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.exceptions import HTTPException
@@ -17,15 +17,17 @@ from verifier_ladder import __version__
 from verifier_ladder.errors import LadderError
 from verifier_ladder.server.access import LOOPBACK, Door
 from verifier_ladder.server.admission import Admission
+from verifier_ladder.server.artifacts import attachment
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.pages import asking, exporting
 from verifier_ladder.server.pages.agreement import agreement
 from verifier_ladder.server.pages.queue import queue
-from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset, render
+from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset
 from verifier_ladder.server.pages.runs import runs
 from verifier_ladder.server.pages.tiers import tiers
 from verifier_ladder.server.pages.verifiers import verifiers
 from verifier_ladder.server.pages.viewer import Viewer
+from verifier_ladder.server.pages.visitors import shown, to_login
 from verifier_ladder.server.problems import problem, problem_of
 
 POLICY: Final = (
@@ -35,7 +37,7 @@ POLICY: Final = (
 _HEADERS = {
     b"content-security-policy": POLICY.encode(),
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
+    b"referrer-policy": b"same-origin",  # With none, a browser names no origin of its own forms.
     b"cross-origin-resource-policy": b"same-origin",
     b"cross-origin-opener-policy": b"same-origin",
 }
@@ -81,13 +83,16 @@ class ViewApp(FastAPI):
         await super().__call__(scope, receive, send)
 
 
-class _Headers:
+class Headers:
     """Says to browsers, with every answer, what pages may do: next to nothing."""
 
     def __init__(self, app: ASGIApp) -> None:
+        """Stand before an application."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on, and add to its answer."""
+
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message.get("headers", ()))
@@ -124,28 +129,72 @@ def create_viewer(where: str | Path, *, index: Path | None = None, draws: bool =
         yield
         viewer.close()
 
+    app = about(viewer, lifespan=lifespan)
+    app.state.service = Ending()
+    door = Door(app.routed, limits=Limits(), admission=Admission(1), hosts=LOOPBACK, advises=False)
+    app.outermost = Headers(door)
+    return app
+
+
+def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) -> ViewApp:
+    """An application with the pages about a ledger; nothing stands before them yet.
+
+    Args:
+        viewer: Reads the ledger.
+        guard: Dependencies of all of them.
+        lifespan: Of the application.
+    """
     # Its pages of documentation would load scripts from elsewhere.
     app = ViewApp(
         title="verifier-ladder: pages", version=__version__, docs_url=None, redoc_url=None,
         description="What is in a ledger, for people and as JSON.", lifespan=lifespan,
     )  # fmt: skip
-    app.state.viewer, app.state.service = viewer, Ending()
+    app.state.viewer = viewer
     for kind in (LadderError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
     app.add_middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=5)
     app.add_api_route("/", lambda: RedirectResponse("/ledger"), include_in_schema=False)
     app.add_api_route(f"{ASSETS}/{{name}}", _asset, include_in_schema=False)
-    app.add_api_route("/newest.json", _twin(asking.newest), response_class=Response)
-    app.add_api_route("/candidates.csv", exporting.as_csv, response_class=Response)
-    app.add_api_route("/candidates.jsonl", exporting.as_jsonl, response_class=Response)
-    for name, ask in PAGES.items():
-        app.add_api_route(f"/{name}.json", _twin(ask), response_class=Response)
+    held = list(guard)
+    app.add_api_route("/artifact", _artifact, response_class=Response, dependencies=held)
+    app.add_api_route(
+        "/newest.json", _twin(asking.newest), response_class=Response, dependencies=held
+    )
+    for name, export in (("csv", exporting.as_csv), ("jsonl", exporting.as_jsonl)):
         app.add_api_route(
-            f"/{name}", _page(name, ask), response_class=HTMLResponse, include_in_schema=False
+            f"/candidates.{name}", export, response_class=Response, dependencies=held
         )
-    door = Door(app.routed, limits=Limits(), admission=Admission(1), hosts=LOOPBACK, advises=False)
-    app.outermost = _Headers(door)
+    add_pages(app, PAGES, guard)
     return app
+
+
+def add_pages(
+    app: FastAPI, pages: Mapping[str, Callable[..., asking.Facts]], guard: Sequence[Any]
+) -> None:
+    """Add pages and their twins.
+
+    Args:
+        app: To this application.
+        pages: What each asks; it has a template of its name.
+        guard: Dependencies of all of them.
+    """
+    for name, ask in pages.items():
+        app.add_api_route(
+            f"/{name}.json", _twin(ask), response_class=Response, dependencies=list(guard)
+        )
+        app.add_api_route(
+            f"/{name}", _page(name, ask), response_class=HTMLResponse, include_in_schema=False,
+            dependencies=list(guard),
+        )  # fmt: skip
+
+
+def _artifact(
+    request: Request,
+    digest: Annotated[str, Query(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of its bytes.")],
+) -> Response:
+    """The bytes of a file that a verdict rests on."""
+    with asking.viewer_of(request).reader.reading() as store:
+        return attachment(store.artifact(digest))
 
 
 def _twin(ask: Callable[..., asking.Facts]) -> Callable[..., Response]:
@@ -163,17 +212,9 @@ def _page(name: str, ask: Callable[..., asking.Facts]) -> Callable[..., Response
     """The route that answers with a page."""
 
     def page(request: Request, facts: Annotated[Any, Depends(ask)]) -> Response:
-        return _html(request, name, facts)
+        return shown(request, name, facts)
 
     return page
-
-
-def _html(request: Request, name: str, facts: asking.Facts, status: int = 200) -> Response:
-    viewer = asking.viewer_of(request)
-    query = request.url.query
-    twin = f"{request.url.path}.json{'?' if query else ''}{query}"
-    made = render(name, facts, state=viewer.state(), url=viewer.url, twin=twin, query=query)
-    return HTMLResponse(made.encode("utf-8", "replace"), status)
 
 
 def _asset(name: str) -> Response:
@@ -186,12 +227,15 @@ def _asset(name: str) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     """Say what failed: as a problem where JSON was asked for, else as a page."""
-    said = problem_of(error)
-    if request.url.path.rpartition(".")[2] in _FILES or not isinstance(said.body, bytes):
+    if (login := to_login(request, error)) is not None:
+        return login
+    said, path = problem_of(error), request.url.path
+    is_for_programs = path.rpartition(".")[2] in _FILES or path.startswith("/v1/")
+    if is_for_programs or not isinstance(said.body, bytes):
         return said
     import orjson
 
     try:
-        return _html(request, "problem", orjson.loads(said.body), said.status_code)
+        return shown(request, "problem", orjson.loads(said.body), said.status_code)
     except LadderError:  # The ledger is away, and a page would ask it how far it has come.
         return problem(said.status_code, str(error))

@@ -51,7 +51,7 @@ def link(page: str, **query: object) -> str:
 @cache
 def asset(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its media type; None if there is none."""
-    if name not in {"view.css", "view.js", "icon.svg"}:
+    if name not in {"view.css", "view.js", "icon.svg", "work.css"}:
         return None
     data = files(_PACKAGE).joinpath("static", name).read_bytes()
     if name == "view.css":
@@ -97,8 +97,9 @@ def _plain(value: Any) -> Any:
 
 
 def render(
-    name: str, facts: Mapping[str, Any], *, state: State, url: str, twin: str, query: str
-) -> str:
+    name: str, facts: Mapping[str, Any], *, state: State, url: str, twin: str, query: str,
+    visitor: object = None,
+) -> str:  # fmt: skip
     """A page as HTML.
 
     All text from the ledger is stripped of control characters and escaped, as in reports.
@@ -110,11 +111,12 @@ def render(
         url: Of the ledger.
         twin: The address of its JSON twin.
         query: The query of its own address.
+        visitor: Who asks, on a server that takes answers; None where pages only show.
     """
     made: str = _templates().get_template(f"{name}.html.j2").render(
         **{key.removeprefix("_"): value for key, value in facts.items()},
         page=name, state=state, twin=twin, query=query, ledger_url=hide_password(url).removeprefix("sqlite:///"),
-        again_in=facts.get("_again", False),
+        again_in=facts.get("_again", False), visitor=visitor,
     )  # fmt: skip
     return made
 

@@ -320,3 +320,15 @@ def test_hostile_text_is_text_in_every_field(see: See, tmp_path: Path) -> None:
         for sign in ("<script>", "<img", "\u202e", "\x1b", "\ud800", "1337", 'owned"<'):
             assert sign not in answer.text, (address, sign)
         assert get(twin(address.replace("&amp;", "&"))).status_code == answer.status_code
+
+
+def test_a_file_beside_a_verdict_is_downloaded_and_shown_by_no_browser(get: Get) -> None:
+    (address,) = re.findall(r'href="(/artifact[^"]*)"', get(ADDRESSES["candidate"]).text)
+    answer = get(address)
+
+    assert b"1,2\n" == answer.content
+    assert "attachment" == answer.headers["content-disposition"]
+    assert "nosniff" == answer.headers["x-content-type-options"]
+    assert "application/octet-stream" == answer.headers["content-type"]
+    assert 404 == get(f"/artifact?digest={'0' * 64}").status_code
+    assert 422 == get("/artifact?digest=../../x").status_code

@@ -1,8 +1,11 @@
-"""Answers are read strictly, because they become measurements."""
+"""Open cases are all found, and answers are read strictly, because they become measurements."""
+
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from verifier_ladder.cli.cases import FAILURE, read_answer
+from verifier_ladder.casework.opencases import _FIRST, FAILURE, _waiting, read_answer
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.measurement import Bound
 
@@ -29,3 +32,14 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_half_a_bound_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is no bound"):
         read_answer(text)
+
+
+@pytest.mark.parametrize("count", [0, 1, _FIRST - 1, _FIRST, _FIRST + 1, 3 * _FIRST])
+def test_each_open_case_is_read_once_however_many_there_are(count: int) -> None:
+    rows = [SimpleNamespace(check_key=bytes([n // 256, n % 256])) for n in range(count)]
+
+    class Queue:
+        def checks(self, *, limit: int | None = None, **_: Any) -> list[Any]:
+            return rows[:limit]
+
+    assert rows == list(_waiting(Queue(), "c"))  # type: ignore[arg-type]

@@ -1,15 +1,16 @@
-"""Cases: the world's open questions of a campaign, read without starting anything."""
+"""Open cases: the world's questions of a campaign, read without starting anything."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from verifier_ladder.analysis.history import events
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import question_of
-from verifier_ladder.cli import output
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.measurement import BOUND_SIGNS, FAILED, Bound
 from verifier_ladder.text import decimal, printable
@@ -27,6 +28,8 @@ _WORDS: dict[str, bool | None] = {
     "no": False, "n": False, "false": False, "reject": False,
     "decline": None, "unknown": None, "none": None,
 }  # fmt: skip
+_FIRST: Final = 100
+"""Cases that are read at first: most who ask want one."""
 Answer = bool | float | Bound | Verdict | None
 FAILURE = Verdict.abstain("the measurement failed", evidence={FAILED: True})
 """What is answered where a measurement failed: no number, and no reject."""
@@ -51,7 +54,9 @@ class OpenCase(NamedTuple):
     @property
     def until(self) -> str:
         """When it expires, in words; "" if never."""
-        return output.moment(self.deadline)
+        if self.deadline is None:
+            return ""
+        return datetime.fromtimestamp(self.deadline, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
     def as_json(self) -> dict[str, Any]:
         """The case as JSON values; it does not tell what other tiers said."""
@@ -60,6 +65,22 @@ class OpenCase(NamedTuple):
             "unit": self.unit, "kind": self.candidate.kind, "candidate": self.candidate.content,
             "task": dict(self.candidate.task or {}), "deadline": self.deadline,
         }  # fmt: skip
+
+    def disclosed(self, hidden: Collection[str]) -> tuple[str, dict[str, Any]]:
+        """The question and the task without what verifiers hide of it.
+
+        Args:
+            hidden: Names of the task fields that they hide; see `hidden_fields`.
+        """
+        task = self.candidate.task or {}
+        secret = Hidden([value for name, value in task.items() if name in hidden])
+        told = {name: value for name, value in task.items() if name not in hidden}
+        return secret.masked(self.question), told
+
+
+def hidden_fields(ladder: Ladder) -> set[str]:
+    """Names of the task fields that some verifier of a ladder hides."""
+    return {name for each in ladder.verifiers for name in each.hidden}
 
 
 def open_cases(ledger: Ledger, campaign: str, ladder: Ladder | None) -> Iterator[OpenCase]:
@@ -70,16 +91,35 @@ def open_cases(ledger: Ledger, campaign: str, ladder: Ladder | None) -> Iterator
         campaign: The campaign's name.
         ladder: Its ladder, whose verifiers word the questions; None if it can't be rebuilt.
     """
+    for check in _waiting(ledger, campaign):
+        if (case := case_of(check, ladder)) is not None:
+            yield case
+
+
+def open_case(ledger: Ledger, campaign: str, ladder: Ladder | None, key: bytes) -> OpenCase | None:
+    """One open case of a campaign; None if there is none of this key."""
+    waiting = ledger.checks(keys=[key], states=[CheckState.WAITING], campaign=campaign)
+    return next(filter(None, (case_of(check, ladder) for check in waiting)), None)
+
+
+def _waiting(ledger: Ledger, campaign: str) -> Iterator[CheckRow]:
+    asked = [CheckState.WAITING]
+    first = ledger.checks(states=asked, campaign=campaign, limit=_FIRST)
+    yield from first
+    if len(first) == _FIRST:
+        seen = {check.check_key for check in first}
+        rest = ledger.checks(states=asked, campaign=campaign)
+        yield from (check for check in rest if check.check_key not in seen)
+
+
+def case_of(check: CheckRow, ladder: Ladder | None) -> OpenCase | None:
+    """A case as it was asked, open or not; None, and a warning, if its row was changed."""
     from verifier_ladder.scheduler.candidates import shown_candidate
 
-    for check in ledger.checks(states=[CheckState.WAITING], campaign=campaign):
-        candidate = shown_candidate(check, ladder.verifiers if ladder else ())
-        if candidate is not None:
-            yield _case(check, candidate, ladder)
-
-
-def _case(check: CheckRow, candidate: Candidate, ladder: Ladder | None) -> OpenCase:
     verifiers = ladder.verifiers if ladder else ()
+    candidate = shown_candidate(check, verifiers)
+    if candidate is None:
+        return None
     verifier = next((v for v in verifiers if v.name == check.verifier), None)
     return OpenCase(
         check.check_key, check.content_key, check.verifier, candidate,
@@ -103,7 +143,8 @@ def other_tiers(ledger: Ledger, case: OpenCase) -> dict[str, str]:
     for event in events(ledger, case.content_key):
         facts = event.facts
         if event.what == "verdict" and facts["verifier"] != case.verifier:
-            said[str(facts["verifier"])] = f"{facts['outcome']} {output.amount(facts['score'])}"
+            score = "–" if facts["score"] is None else f"{facts['score']:.4g}"
+            said[str(facts["verifier"])] = f"{facts['outcome']} {score}"
     return said
 
 

@@ -7,13 +7,15 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.badrow import BadRow
-from verifier_ladder.cli.cases import FAILURE, Answer, read_answer
-from verifier_ladder.cli.workorders import (
+from verifier_ladder.casework.opencases import FAILURE, Answer, read_answer
+from verifier_ladder.casework.reviewing import hand_in_concluded
+from verifier_ladder.casework.workorders import (
     CASE,
     CONTROL,
     DIGEST,
@@ -44,11 +46,12 @@ from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.replicates import combined
-from verifier_ladder.text import csv_cell, decimal, mended
+from verifier_ladder.text import csv_cell, decimal, mended, printable
 from verifier_ladder.units import Converted, convert
 from verifier_ladder.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger
     from verifier_ladder.ledger.records import CheckRow
@@ -149,6 +152,52 @@ def read_results(
             found.answers[key] = verdict
     found.bad_rows.sort()
     return found
+
+
+# ---- Handing in
+
+
+class Delivered(NamedTuple):
+    """What came of the answers of a results file."""
+
+    taken: int
+    left_out: dict[bytes, str]
+    """Why cases were left out, by their key: others were quicker since the file was read."""
+
+
+def hand_in(
+    campaign: Campaign, reviews: Reviews, answers: Mapping[bytes, Verdict], source: str, event: str
+) -> Delivered:
+    """Hand answers in; those of cases that several read are this source's reading.
+
+    Args:
+        campaign: The campaign, at work.
+        reviews: Its reviews.
+        answers: What `read_results` has found.
+        source: Who answers.
+        event: Id of the delivery; see `delivery`.
+
+    Raises:
+        ConfigError: If a case was answered otherwise since.
+    """
+    rows = campaign.ledger.checks(keys=list(answers))
+    read = [(row, answers[row.check_key]) for row in rows if reviews.readers(row) > 1]
+    left_out = reviews.hand_in(source, read, event=event)
+    readings = {row.check_key for row, _ in read}
+    once = {key: verdict for key, verdict in answers.items() if key not in readings}
+    taken = campaign.answer_all(once, source=source, event=event) + len(read) - len(left_out)
+    hand_in_concluded(campaign, reviews.concluded())
+    return Delivered(taken, left_out)
+
+
+def delivery(name: str, data: bytes, found: Results) -> str:
+    """The id of a delivery: it names the file as it is, and says if rows of it were left out."""
+    bad = len(found.bad_rows)
+    part = f", without {bad:,} bad row{'' if bad == 1 else 's'}" if bad else ""
+    return f"{printable(name, 60)} sha256:{sha256(data).hexdigest()[:16]}{part}"
+
+
+# ---- Reading
 
 
 def _held(path: Path, written: Written) -> list[Record | BadRow]:

@@ -1,0 +1,175 @@
+"""Reviewing: one reader at the open cases of a campaign, at a terminal or on pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from verifier_ladder.casework.opencases import (
+    Answer,
+    OpenCase,
+    open_case,
+    open_cases,
+    other_tiers,
+)
+from verifier_ladder.containment import text_of
+from verifier_ladder.errors import ConfigError, LadderError, VerifierError
+from verifier_ladder.reviews import COMMENT, LEASE, Claim, Reviews
+from verifier_ladder.scheduler.answering import said
+from verifier_ladder.text import mended
+
+if TYPE_CHECKING:
+    from verifier_ladder.campaign import Campaign
+    from verifier_ladder.ladder import Ladder
+    from verifier_ladder.ledger import Ledger
+    from verifier_ladder.reviews import Conclusion
+    from verifier_ladder.verdict import Verdict
+
+LONGEST_COMMENT = 2000
+"""Characters of a comment that are kept."""
+_KEY_DIGITS = 64
+
+
+class ReviewQueue:
+    """The open cases of a campaign, as one reader works on them.
+
+    A case is named by the start of its key. Not thread-safe by itself.
+    """
+
+    def __init__(
+        self, reviews: Reviews, ledger: Ledger, campaign: str, ladder: Ladder | None, reader: str
+    ) -> None:
+        """Work on a campaign.
+
+        Args:
+            reviews: What readers of the campaign claim and say.
+            ledger: Its ledger.
+            campaign: Its name.
+            ladder: Its ladder, without which nothing can be answered; None if it can't be rebuilt.
+            reader: Who reads.
+        """
+        self.reviews, self.reader, self.ladder = reviews, reader, ladder
+        self._ledger, self._campaign = ledger, campaign
+
+    def free(self, key: str = "") -> Iterator[OpenCase]:
+        """The cases that the reader may read, the most valuable first.
+
+        Args:
+            key: What their keys begin with. Cases that the reader has skipped are among those
+                that are named.
+        """
+        return self.reviews.free(self._named(key), self.reader, skipped=bool(key))
+
+    def first(self, key: str = "", *, skip: int = 0) -> OpenCase | None:
+        """The first case that the reader may read, passing over so many.
+
+        Raises:
+            ConfigError: If the case that is named is open, but not to this reader.
+        """
+        found = next(islice(self.free(key), skip, None), None)
+        if found is None:
+            self._refuse(key)
+        return found
+
+    def claim(
+        self, key: str = "", *, skip: int = 0, lease: float = LEASE
+    ) -> tuple[OpenCase, Claim] | None:
+        """Claim the first case that the reader may read, passing over so many.
+
+        Args:
+            key: What its key begins with.
+            skip: How many to pass over.
+            lease: For how many seconds.
+
+        Raises:
+            ConfigError: If the case that is named is open, but not to this reader.
+        """
+        free = islice(self.free(key), skip, None)
+        found = self.reviews.claim(free, self.reader, lease=lease, skipped=bool(key))
+        if found is None:
+            self._refuse(key)
+        return found
+
+    def _named(self, key: str) -> Iterator[OpenCase]:
+        start = key.lower()
+        if len(start) == _KEY_DIGITS:
+            found = open_case(self._ledger, self._campaign, self.ladder, _key(start))
+            return iter([] if found is None else [found])
+        cases = open_cases(self._ledger, self._campaign, self.ladder)
+        return (case for case in cases if case.check_key.hex().startswith(start))
+
+    def _refuse(self, key: str) -> None:
+        """Say why a case that is named is not open to the reader, if it is open at all.
+
+        Raises:
+            ConfigError: If it is.
+        """
+        taken = next(self._named(key), None) if key else None
+        if taken is not None:
+            why = self.reviews.refusal(taken, self.reader)
+            raise ConfigError(f"the case {taken.check_key.hex()[:16]} is not open to you: {why}")
+
+    def other_tiers(self, case: OpenCase) -> dict[str, str]:
+        """What other verifiers said of a case; that it was asked for is recorded."""
+        self.reviews.unblind(case.check_key, self.reader)
+        return other_tiers(self._ledger, case)
+
+    def answer(self, claim: Claim, value: Answer, comment: str = "") -> bool:
+        """Take an answer on a claim.
+
+        Args:
+            claim: The claim.
+            value: The answer.
+            comment: Words to keep with it.
+
+        Returns:
+            Whether the case has all its readers' answers, so that they can be handed in.
+
+        Raises:
+            ConfigError: If it can't be an answer of the case; nothing was taken.
+            LeaseError: If the claim has run out, or was made anew; nothing was taken.
+        """
+        verdict = self._said(claim.case, value)
+        if words := mended(comment).strip()[:LONGEST_COMMENT]:
+            noted = replace(verdict, evidence={**verdict.evidence, COMMENT: words})
+            verdict = self._said(claim.case, noted)  # What is hidden of the task is masked.
+        self.reviews.answer(claim, verdict)
+        return claim.case in self.reviews.concluded()
+
+    def _said(self, key: bytes, value: Answer) -> Verdict:
+        if self.ladder is None:
+            raise ConfigError("the ladder of the campaign is not here, so nothing can be answered")
+        check = next(iter(self._ledger.checks(keys=[key])), None)
+        try:
+            return said(self.ladder, key, check, value)
+        except VerifierError as error:
+            raise ConfigError(f"{error}; the case stays open") from error
+        except LadderError:
+            raise
+        except Exception as error:  # A verifier's own reading of answers may raise anything.
+            raise ConfigError(f"{text_of(error)}; the case stays open") from error
+
+
+def hand_in_concluded(campaign: Campaign, concluded: Mapping[bytes, Conclusion]) -> int:
+    """Hand in what all readers of cases have said; how many answers were taken.
+
+    Args:
+        campaign: The campaign, at work.
+        concluded: What `Reviews.concluded` gives.
+
+    Raises:
+        ConfigError: If a case was answered otherwise since.
+    """
+    return sum(
+        campaign.answer(key, verdict, source=by) for key, (verdict, by) in concluded.items()
+    )
+
+
+def _key(digits: str) -> bytes:
+    """The key that digits are; what is none is no case's."""
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        return b""
