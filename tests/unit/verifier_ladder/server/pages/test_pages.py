@@ -322,11 +322,18 @@ def test_hostile_text_is_text_in_every_field(see: See, tmp_path: Path) -> None:
         assert get(twin(address.replace("&amp;", "&"))).status_code == answer.status_code
 
 
-def test_a_file_beside_a_verdict_is_downloaded_and_shown_by_no_browser(get: Get) -> None:
+def test_a_file_beside_a_verdict_is_downloaded_and_shown_by_no_browser(
+    see: See, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = replace(viewed.MEASUREMENT, artifacts={"curve.csv": b"3,4\n"})
+    monkeypatch.setattr(viewed, "MEASUREMENT", measured)
+    with open_ledger(tmp_path / "file.db") as store:
+        viewed.record(store)
+    get = see(tmp_path / "file.db")
     (address,) = re.findall(r'href="(/artifact[^"]*)"', get(ADDRESSES["candidate"]).text)
     answer = get(address)
 
-    assert b"1,2\n" == answer.content
+    assert (200, b"3,4\n") == (answer.status_code, answer.content), answer.text
     assert "attachment" == answer.headers["content-disposition"]
     assert "nosniff" == answer.headers["x-content-type-options"]
     assert "application/octet-stream" == answer.headers["content-type"]

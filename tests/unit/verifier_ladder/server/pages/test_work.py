@@ -237,7 +237,8 @@ def test_a_session_ends_by_logging_out_and_with_its_token(
 @pytest.mark.parametrize(
     ("given", "statuses"),
     [
-        ((["read"], ()), (200, 403)), ((["answer"], ()), (403, 200)), ((["admin"], ()), (200, 200)),
+        ((["read"], ()), (200, 403)), ((["answer"], ()), (403, 200)),
+        ((["admin"], ()), (200, 200)),
         ((["score"], ()), (403, 403)), ((["read"], ("blue/",)), (403, 403)),
     ],
 )  # fmt: skip
