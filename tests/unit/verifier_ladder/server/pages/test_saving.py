@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -20,19 +21,32 @@ HOSTILE = '"><script>document.title="owned"</script><img src=http://example.org/
 KEY = viewed.ETHANOL.content.hex()
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    path = tmp_path / "ledger.db"
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_drawn() -> Iterator[None]:
+    """No worker has to be started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("verifier_ladder.report.drawings._can_draw", lambda: False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("saving") / "ledger.db"
     with open_ledger(path) as store:
         viewed.record(store, "a try", group=HOSTILE, run=HOSTILE[:40])
         viewed.record(store, "another")
     return path
 
 
-@pytest.fixture(autouse=True)
-def _nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No worker has to be started."""
-    monkeypatch.setattr("verifier_ladder.report.drawings._can_draw", lambda: False)
+@pytest.fixture(scope="module")
+def made(ledger: Path) -> Bundle:
+    return save(ledger, ledger.with_name("bundle"))
+
+
+@pytest.fixture(scope="module")
+def found(made: Bundle) -> dict[str, str]:
+    """Its pages, by the names of their files."""
+    return pages(made.folder)
 
 
 def save(ledger: Path, folder: Path, **options: Any) -> Bundle:
@@ -44,9 +58,9 @@ def pages(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(folder.glob("*.html"))}
 
 
-def test_every_link_leads_to_another_file_of_the_bundle(ledger: Path, tmp_path: Path) -> None:
-    made = save(ledger, tmp_path / "bundle")
-    found = pages(made.folder)
+def test_every_link_leads_to_another_file_of_the_bundle(
+    made: Bundle, found: dict[str, str]
+) -> None:
     links = {
         href for page in found.values() for href in re.findall(r'(?:href|src)="([^"]*)"', page)
     }
@@ -71,9 +85,7 @@ def _anchors(page: str) -> list[str]:
     return [unquote(href) for href in re.findall(r'<a [^>]*href="([^"]*)"', page)]
 
 
-def test_pages_need_no_server_and_may_run_nothing(ledger: Path, tmp_path: Path) -> None:
-    found = pages(save(ledger, tmp_path / "bundle").folder)
-
+def test_pages_need_no_server_and_may_run_nothing(made: Bundle, found: dict[str, str]) -> None:
     for page in found.values():
         assert not re.findall(r"<(?:script|form|input|button|iframe|object)\b", page)
         assert "default-src 'none'" in page
@@ -84,11 +96,11 @@ def test_pages_need_no_server_and_may_run_nothing(ledger: Path, tmp_path: Path) 
     assert "−4.20 ± 0.20" in found["index.html"]
     assert "measured says −4.20" in found[f"candidate-{KEY}.html"]
     assert "SCF diverged" in found["failures.html"]
-    assert (tmp_path / "bundle" / "view.css").read_text().count(":root") >= 2
+    assert (made.folder / "view.css").read_text().count(":root") >= 2
 
 
-def test_each_page_has_the_twin_that_the_viewer_answers_with(ledger: Path, tmp_path: Path) -> None:
-    folder = save(ledger, tmp_path / "bundle").folder
+def test_each_page_has_the_twin_that_the_viewer_answers_with(ledger: Path, made: Bundle) -> None:
+    folder = made.folder
     app = create_viewer(ledger, index=ledger.with_name("try.index"), draws=False)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         answer = client.get(f"/candidate.json?campaign=a+try&key={KEY}")
@@ -110,9 +122,7 @@ def test_so_many_candidates_have_pages_and_the_others_are_no_links(
     assert re.search(r"<span><code><bdi>CO</bdi>", found["candidates.html"])
 
 
-def test_lists_lead_to_each_other(ledger: Path, tmp_path: Path) -> None:
-    found = pages(save(ledger, tmp_path / "bundle").folder)
-
+def test_lists_lead_to_each_other(found: dict[str, str]) -> None:
     for name, (text, _) in saving._LISTS.items():
         assert f'aria-current="page">{text}</a>' in found[f"{name}.html"]
         others = {f"{other}.html" for other in saving._LISTS if other != name}
