@@ -144,9 +144,10 @@ class Browser:
         """Return the page's HTML after its scripts have run."""
         return self._run("--dump-dom", page.resolve().as_uri()).stdout
 
-    def tab(self) -> AbstractContextManager[Tab]:
+    def tab(self, *more: str) -> AbstractContextManager[Tab]:
         """A page that is used as a person does, with names of this machine and no other."""
-        flags = [*BROWSER_FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        rules = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+        flags = [*BROWSER_FLAGS, rules, *more]
         return chromium(self.program, flags, self.profiles / "tab")
 
     def screenshot(self, page: Path, picture: Path, size: tuple[int, int] = (1280, 1600)) -> Path:

@@ -88,6 +88,7 @@ class Item:
     to: Tier | None = None
     reason: int = 0
     task: bytes = b""
+    kind: str = "molecule"
     cached: tuple[str, ...] = ()
     """Verifiers whose verdicts the ledger already has."""
 
@@ -95,7 +96,7 @@ class Item:
     def content(self) -> bytes:
         """Its content key."""
         form = self.canonical if isinstance(self.canonical, str) else self.raw
-        return content_key("molecule", form)
+        return content_key(self.kind, form)
 
     def check(self, verifier: str) -> bytes:
         """The key of one of its checks."""
@@ -145,10 +146,10 @@ class History:
         """One revision."""
         self.ledger.append(self._block("revision", [item], run, step, [position]))
 
-    def enqueue(self, item: Item, verifier: str, state: CheckState) -> None:
+    def enqueue(self, item: Item, verifier: str, state: CheckState, **more: Any) -> None:
         """A check of the work queue: queued (and tried, so that its budget was asked), or open."""
         tier = int(TIERS[verifier])
-        payload = {"kind": "molecule", "content": item.canonical}
+        payload = {"kind": item.kind, "content": item.canonical, **more}
         row = CheckRow(
             item.check(verifier), item.content, self.name, verifier, "1", tier,
             CheckState.QUEUED, 1.0, Cost(5.0), payload,
@@ -172,13 +173,18 @@ class History:
         problem = form if isinstance(form, Verdict) else None
         text = form if isinstance(form, str) and form != item.raw else None
         return CandidateRow(
-            raw_key("molecule", item.raw), item.content, "molecule", item.raw, text, digest("c"),
+            raw_key(item.kind, item.raw), item.content, item.kind, item.raw, text, digest("c"),
             problem,
         )  # fmt: skip
 
     def _row(self, item: Item, verifier: str, verdict: Verdict) -> VerdictRow:
         return VerdictRow(
-            item.check(verifier), item.content, verifier, "1", int(TIERS[verifier]), verdict
+            item.check(verifier),
+            item.content,
+            verifier,
+            "1",
+            int(TIERS.get(verifier, Tier.SIMULATION)),
+            verdict,
         )
 
     def _block(

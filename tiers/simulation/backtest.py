@@ -52,6 +52,7 @@ from verifier_ladder.tiers.fast.programs import (
     wordless,
 )
 from verifier_ladder.tiers.sandbox import Limits, Program, Sandbox
+from verifier_ladder.tiers.simulation import equity
 from verifier_ladder.tiers.simulation.longrun import MOST, reach
 from verifier_ladder.tiers.simulation.sessions import Sessions, check_calendar
 from verifier_ladder.tiers.single import SingleVerifier
@@ -189,6 +190,8 @@ class Performance(NamedTuple):
     drawdown: float
     """The most that was lost of what had been earned."""
     turnover: float
+    worth: Sequence[float] = ()
+    """What was earned by each price."""
 
     def __str__(self) -> str:
         return f"{self.excess:.3g} (95 %: {self.low:.3g} to {self.high:.3g})"
@@ -223,7 +226,14 @@ def performance(mine: Book, other: Book, capital: float, per_year: float) -> Per
         drawdown = max(drawdown, peak - each)
     beyond, sides = ahead[-1], reach(gains) * len(gains)
     return Performance(
-        worth[-1], beyond, beyond - sides, beyond + sides, sharpe, drawdown, mine.traded / capital
+        worth[-1],
+        beyond,
+        beyond - sides,
+        beyond + sides,
+        sharpe,
+        drawdown,
+        mine.traded / capital,
+        worth,
     )
 
 
@@ -241,7 +251,8 @@ class BackTest(SingleVerifier):
     units, and the `profit` so far. It is accepted if the whole 95 % interval of what it earns
     beyond buying and holding lies above what the task asks for. The score is that excess, as a
     share of the capital; a reject has a score of 0. Named scores are `return`, `excess` and the
-    ends of its interval, `sharpe`, `drawdown` and `turnover`.
+    ends of its interval, `sharpe`, `drawdown` and `turnover`. The artifact `equity.f32` holds what
+    it had earned by each price.
 
     Example:
         >>> task = {"prices": _PRICES, "times": _TIMES}
@@ -389,12 +400,16 @@ class BackTest(SingleVerifier):
         capital = self._held_at_most * abs(bars[0].price)
         found = performance(mine, held, capital, self._per_year)
         evidence = {"prices": len(bars), "held": held.worth[-1] / capital}
+        files = {equity.EQUITY: equity.written(found.worth)}
         if found.low > asked:
-            return Verdict.accept(found.excess, scores=found.scores(), evidence=evidence)
+            return Verdict.accept(
+                found.excess, scores=found.scores(), evidence=evidence, artifacts=files
+            )
         told = f"beyond buying and holding it earns {found} of the capital"
         wanted = f"more than {asked:g} is asked for, by the whole interval"
         return Verdict.reject(
             f"{told}; {wanted}", score=0.0, scores=found.scores(), evidence=evidence,
+            artifacts=files,
             feedback=f"It earns {found.total:.3g} of the capital; {told}; {wanted}.",
         )  # fmt: skip
 

@@ -180,6 +180,16 @@ class SeriesForecast(SingleVerifier):
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Read the forecasts, and compare them with what came."""
+        rolling, forecasts, asked = self.told(candidate)
+        return _concluded(rolling.skill(forecasts), asked)
+
+    def told(self, candidate: Candidate) -> tuple[Rolling, list[list[Forecast]], float]:
+        """The origins of its task, what it says at each, and the skill that is asked for.
+
+        Raises:
+            CandidateError: If it is no list of forecasts.
+            TaskError: If nobody could be judged by the task.
+        """
         task = read_task(_Task, candidate.task)
         rolling = task.rolling(**self._origins)
         found = answers(candidate.content, DOCUMENT, _HOW, languages=("json",))
@@ -189,7 +199,7 @@ class SeriesForecast(SingleVerifier):
                 f"it is not a list of {len(rolling.origins)} forecasts, one for each origin",
                 feedback=_HOW,
             )
-        return _concluded(rolling.skill([task.forecast(each) for each in said]), task.skill)
+        return rolling, [task.forecast(each) for each in said], task.skill
 
 
 def _plain(text: str) -> bytes:

@@ -84,7 +84,7 @@ def _drawn(text: str) -> Drawn | None:
 
 def draw_crystal(crystal: Crystal) -> Markup:
     """A crystal's cell with its atoms, those on its faces at all of them, seen from a corner."""
-    atoms = [(n, place) for n, at in enumerate(crystal.places) for place in _images(at)]
+    atoms = [(n, place) for n, at in enumerate(crystal.places) for place in images(at)]
     points = np.array([place for _, place in atoms]) @ crystal.lattice @ _VIEW
     corners = np.array(list(product((0.0, 1.0), repeat=3)))
     cell = corners @ crystal.lattice @ _VIEW
@@ -112,7 +112,7 @@ def _radii(symbols: Sequence[str]) -> Any:
     return covalent_radii[[atomic_numbers[symbol] for symbol in symbols]]
 
 
-def _images(place: Any) -> Iterator[Any]:
+def images(place: Any) -> Iterator[Any]:
     """A place in the cell, and the same on the opposite faces if it stands on one."""
     inside = np.where(np.abs(place - np.rint(place)) < _FACE, 0.0, place % 1.0)
     return (

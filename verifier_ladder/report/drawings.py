@@ -1,4 +1,4 @@
-"""Drawings of molecules, made in a process that may crash: RDKit does on hostile structures."""
+"""Drawings of what models wrote, made in a process that may crash, as RDKit does on some."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ _CLASSES = {
 LARGEST = 200_000
 _KEPT = 2_000
 """Drawings that are remembered."""
+_KEPT_READ = 64
+"""Answers of each reader that are remembered: a structure may have a megabyte."""
 
 
 def sanitise(drawing: str, title: str) -> Markup | None:
@@ -144,7 +146,9 @@ class Drawn(NamedTuple):
 
 
 class Drawings:
-    """Draws molecules in a process of its own, and remembers the newest drawings.
+    """Has hostile texts read and drawn in a process of its own, and remembers the newest answers.
+
+    A text that brings its reader down, or that takes too long, costs its own picture only.
 
     **Threads** may share it.
     """
@@ -152,8 +156,8 @@ class Drawings:
     def __init__(self) -> None:
         """Start nothing yet: the process starts with the first drawing."""
         self._pool: WorkerPool | None = None
-        self._verifier = MoleculeDrawing()
-        self._answers: dict[str, Future[Any]] = {}
+        self._molecules = MoleculeDrawing()
+        self._answers: dict[str, dict[str, Future[Any]]] = {}
         self._lock = Lock()
 
     def of(self, smiles: Sequence[str], wait: float | None = None) -> Drawn:
@@ -167,22 +171,46 @@ class Drawings:
         if not wanted or not _can_draw():
             return Drawn({}, are_all=True)
         with self._lock:
-            answers = {text: self._answer(text) for text in wanted}
+            answers = {text: self._answer(self._molecules, text, _KEPT) for text in wanted}
         _, late = futures.wait(answers.values(), wait)
         done = {text: answer for text, answer in answers.items() if answer.done()}
         drawn = {text: _safe(text, answer) for text, answer in done.items()}
         return Drawn({t: safe for t, safe in drawn.items() if safe is not None}, are_all=not late)
 
-    def _answer(self, text: str) -> Future[Any]:
+    def ask(self, reader: Verifier, text: str, wait: float | None = None) -> Verdict | None:
+        """What a verifier reads out of a text, in the same process.
+
+        What it answers is believed as little as the text is: whoever asks looks at each part.
+
+        Args:
+            reader: Answers are remembered by its name.
+            text: The text.
+            wait: Seconds to wait; None for as long as it takes.
+
+        Returns:
+            Its verdict; an abstention if it failed, and None if it is still at work.
+        """
+        with self._lock:
+            answer = self._answer(reader, text, _KEPT_READ)
+        futures.wait([answer], wait)
+        if not answer.done():
+            return None
+        if answer.cancelled() or answer.exception() is not None:
+            return Verdict.abstain("it can't be read", failed_at="engine")
+        found: Verdict = answer.result().verdicts[0]
+        return found
+
+    def _answer(self, reader: Verifier, text: str, kept: int) -> Future[Any]:
         from verifier_ladder.scheduler.engines.pool import WorkerPool
 
-        answer = self._answers.pop(text, None)
+        known = self._answers.setdefault(reader.name, {})
+        answer = known.pop(text, None)
         if answer is None:
             self._pool = self._pool or WorkerPool(1, name="drawings")
-            answer = self._pool.verify(self._verifier, [Candidate("molecule", text)])
-        self._answers[text] = answer
-        while len(self._answers) > _KEPT:
-            self._answers.pop(next(iter(self._answers)))
+            answer = self._pool.verify(reader, [Candidate(reader.kind, text)])
+        known[text] = answer
+        while len(known) > kept:
+            known.pop(next(iter(known)))
         return answer
 
     def close(self) -> None:

@@ -19,11 +19,12 @@ from verifier_ladder.server.access import LOOPBACK, Door
 from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.artifacts import attachment
 from verifier_ladder.server.limits import Limits
-from verifier_ladder.server.pages import asking, exporting
+from verifier_ladder.server.pages import asking, comparing, exporting
 from verifier_ladder.server.pages.agreement import agreement
 from verifier_ladder.server.pages.queue import queue
 from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset
 from verifier_ladder.server.pages.runs import runs
+from verifier_ladder.server.pages.structure import structure
 from verifier_ladder.server.pages.tiers import tiers
 from verifier_ladder.server.pages.verifiers import verifiers
 from verifier_ladder.server.pages.viewer import Viewer
@@ -54,6 +55,8 @@ PAGES: Final[dict[str, Callable[..., asking.Facts]]] = {
     "verifiers": verifiers,
     "queue": queue,
     "runs": runs,
+    "diff": comparing.diff,
+    "versions": comparing.versions,
 }  # fmt: skip
 """What each page asks; each has its template of the same name."""
 
@@ -157,6 +160,7 @@ def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) ->
     app.add_api_route(f"{ASSETS}/{{name}}", _asset, include_in_schema=False)
     held = list(guard)
     app.add_api_route("/artifact", _artifact, response_class=Response, dependencies=held)
+    app.add_api_route("/structure.txt", structure, response_class=Response, dependencies=held)
     app.add_api_route(
         "/newest.json", _twin(asking.newest), response_class=Response, dependencies=held
     )

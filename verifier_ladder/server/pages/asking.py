@@ -16,6 +16,7 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.report.timeline import story
 from verifier_ladder.scheduler.shadow import is_shadow, shadow_name
+from verifier_ladder.server.pages.pictures import Subject, marked_texts, pictures
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.status import tiers_of
 from verifier_ladder.summary.amounts import resources_text
@@ -214,13 +215,14 @@ def candidate(request: Request, campaign: CampaignNamed, key: Digest, task: Task
             read=lambda number: viewer.block(store, number),
         )  # fmt: skip
         content = viewer.texts(store, [key]).get(key)
+        made = pictures(viewer, Subject(store, row, found, content, events))
     drawn, again = _drawn(viewer, [found])
     return {
         "campaign": campaign, "candidate": found, "content": content,
         "unit": (row.ladder.get("target") or {}).get("unit", ""), "timeline": events,
         "entries": entries, "entries_in_all": count,
-        "proof": [_proof(viewer, event) for event in events],
-        "_drawings": drawn, "_again": again, "_most": _MOST_SHOWN,
+        "proof": [_proof(viewer, event) for event in events], **made.facts(),
+        "_drawings": drawn, "_again": again or made.is_late, "_most": _MOST_SHOWN,
     }  # fmt: skip
 
 
@@ -253,6 +255,7 @@ def group(
         row = _known(store, campaign)
         texts = viewer.texts(store, [m.candidate.key for m in party.members])
         prompt = _prompt(viewer, store, party)
+    code, is_late = marked_texts(viewer, row, texts, _COMPLETION)
     drawn, again = _drawn(viewer, [m.candidate for m in party.members])
     rewards = [m.reward for m in party.members if m.reward is not None and isfinite(m.reward)]
     return {
@@ -261,7 +264,7 @@ def group(
         "texts": {key: text[:_COMPLETION] for key, text in texts.items()},
         "mean": sum(rewards) / len(rewards) if rewards else None,
         "unit": (row.ladder.get("target") or {}).get("unit", ""),
-        "_drawings": drawn, "_again": again, "_most": _COMPLETION,
+        "_drawings": drawn, "_again": again or is_late, "_most": _COMPLETION, "_code": code,
     }  # fmt: skip
 
 

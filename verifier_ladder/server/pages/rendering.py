@@ -27,6 +27,12 @@ from verifier_ladder.tier import Tier
 _PACKAGE: Final = "verifier_ladder.server.pages"
 ASSETS: Final = f"/static/{__version__}"
 """Where style, script and icon lie: they change with the version."""
+_FILES = {
+    "view.css": "view.css", "view.js": "view.js", "icon.svg": "icon.svg",
+    "work.css": "work.css",
+    "structure.js": "structure.js", "3Dmol-min.js": "vendor/3Dmol-min.js",
+}  # fmt: skip
+"""What pages load, and where it lies."""
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _SYMBOLS = {
     "accepted": "✓", "rejected": "✗", "failed": "!", "abstained": "–", "waiting": "…",
@@ -51,11 +57,13 @@ def link(page: str, **query: object) -> str:
 @cache
 def asset(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its media type; None if there is none."""
-    if name not in {"view.css", "view.js", "icon.svg", "work.css"}:
+    if name not in _FILES:
         return None
-    data = files(_PACKAGE).joinpath("static", name).read_bytes()
+    static = files(_PACKAGE).joinpath("static")
+    data = static.joinpath(_FILES[name]).read_bytes()
     if name == "view.css":
-        data = style_sheet().encode() + b"\n" + data
+        sheets = [style_sheet().encode(), data, static.joinpath("pictures.css").read_bytes()]
+        data = b"\n".join(sheets)
     return data, _TYPES[name.rpartition(".")[2]]
 
 

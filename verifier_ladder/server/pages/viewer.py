@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Event, Lock, Thread, get_native_id
-from time import monotonic
-from typing import Generic, NamedTuple, TypeVar
+from threading import Event, Lock, Thread
+from typing import NamedTuple
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.glance import Waiting, read_waiting
@@ -20,21 +16,18 @@ from verifier_ladder.errors import LadderError, LedgerError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.report.drawings import Drawings, Drawn
+from verifier_ladder.server.pages.beside import PATIENCE, Beside, give_way
+from verifier_ladder.server.pages.versions import Pair, Versions
+from verifier_ladder.summary.versions import VersionReport
+from verifier_ladder.verdict import Verdict
+from verifier_ladder.verifiers import Verifier
 
 _LOG = logging.getLogger("verifier_ladder")
 _EVERY = 1.0
 """Seconds between two looks for new entries."""
 _AGAIN = 15.0
 """Seconds until the next try after something has failed."""
-_PATIENCE = 0.05
-"""Seconds that a page waits for what is made beside it; the next one has it."""
-_SHARE = 20.0
-"""The work queue is counted for no more than one in so many seconds."""
-_FRESH = 2.0
-"""Seconds for which a count of the work queue is shown."""
-_NICENESS = 10
 _BLOCKS = 32
-T = TypeVar("T")
 
 
 class State(NamedTuple):
@@ -88,8 +81,13 @@ class Viewer:
         self._drawings = Drawings() if draws else None
         self._blocks: dict[tuple[int, bytes], Block] = {}
         self._lock = Lock()
-        self._waiting = _Queue(self.reader, read_waiting)
-        self._queues = _Queue(self.reader, read_queue)
+        self._waiting = Beside[str, Waiting](
+            self.reader, lambda ledger, name: read_waiting(ledger, name, at=ledger.clock())
+        )
+        self._queues = Beside[str, QueueState](
+            self.reader, lambda ledger, name: read_queue(ledger, name, at=ledger.clock())
+        )
+        self._versions = Beside[Pair, VersionReport | str](self.reader, Versions())
         self._ends = Event()
         self._thread: Thread | None = None
         self._trouble = ""
@@ -109,14 +107,14 @@ class Viewer:
             self._thread.join()
         self._waiting.close()
         self._queues.close()
+        self._versions.close()
         if self._drawings is not None:
             self._drawings.close()
         self.index.close()
         self.reader.close()
 
     def _run(self) -> None:
-        with suppress(OSError):  # The learner beside us needs the cores more than lists do.
-            os.setpriority(os.PRIO_PROCESS, get_native_id(), _NICENESS)
+        give_way()
         pause = 0.0
         while not self._ends.wait(pause):
             try:
@@ -200,44 +198,14 @@ class Viewer:
         """Drawings of molecules, as far as they are made."""
         if self._drawings is None:
             return Drawn({}, are_all=True)
-        return self._drawings.of(smiles, _PATIENCE)
+        return self._drawings.of(smiles, PATIENCE)
 
+    def read(self, reader: Verifier, text: str, wait: float = PATIENCE) -> Verdict | None:
+        """What a reader finds in a text, in the process for drawings; None if it is at work."""
+        if self._drawings is None:
+            return Verdict.abstain("nothing is read here")
+        return self._drawings.ask(reader, text, wait)
 
-class _Queue(Generic[T]):
-    """What is told of work queues, read beside the pages: it takes time in proportion to them."""
-
-    def __init__(
-        self, reader: LedgerReader, read: Callable[..., T],
-        clock: Callable[[], float] = monotonic,
-    ) -> None:  # fmt: skip
-        self._reader, self._read, self._clock = reader, read, clock
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="vl-queue")
-        self._asked: dict[str, Future[T]] = {}
-        self._found: dict[str, T] = {}
-        self._until: dict[str, float] = {}
-        self._lock = Lock()
-
-    def of(self, campaign: str) -> T | None:
-        with self._lock:
-            asked = self._asked.get(campaign)
-            if asked is None and self._clock() >= self._until.get(campaign, 0.0):
-                asked = self._asked[campaign] = self._pool.submit(self._count, campaign)
-        if asked is not None:
-            with suppress(TimeoutError, LadderError):
-                return asked.result(_PATIENCE)
-        return self._found.get(campaign)
-
-    def _count(self, campaign: str) -> T:
-        begun = self._clock()
-        try:
-            with self._reader.reading() as ledger:
-                self._found[campaign] = self._read(ledger, campaign, at=ledger.clock())
-            return self._found[campaign]
-        finally:
-            took = self._clock() - begun
-            with self._lock:
-                self._until[campaign] = self._clock() + max(_FRESH, _SHARE * took)
-                self._asked.pop(campaign, None)
-
-    def close(self) -> None:
-        self._pool.shutdown()
+    def versions(self, pair: Pair, wait: float = PATIENCE) -> VersionReport | str | None:
+        """Two versions of a verifier side by side, or why not; None if that is not known yet."""
+        return self._versions.of(pair, wait)

@@ -3,7 +3,8 @@
 from importlib.util import find_spec
 from typing import Any
 
-from verifier_ladder.report.drawings import LONGEST, draw
+from verifier_ladder.report.drawings import LONGEST, Drawings, draw
+from verifier_ladder.report.highlighting import READER, marked, question
 
 
 def test_molecules_are_drawn_and_what_is_none_is_left_out(require: Any) -> None:
@@ -18,3 +19,15 @@ def test_molecules_are_drawn_and_what_is_none_is_left_out(require: Any) -> None:
 
 def test_without_molecules_no_worker_is_started() -> None:
     assert draw([]) == {}
+
+
+def test_texts_are_read_in_the_same_process_and_answers_are_remembered() -> None:
+    asked = question("x = 1", "python")
+    assert asked is not None
+    with Drawings() as drawings:
+        verdict = drawings.ask(READER, asked)
+        again = drawings.ask(READER, asked, wait=0.0)
+
+    assert verdict is not None
+    assert verdict is again
+    assert 'x <span class="code-operator">=</span>' in str(marked("x = 1", verdict))

@@ -35,6 +35,8 @@ ADDRESSES = {
     "verifiers": "/verifiers?campaign=try",
     "queue": "/queue?campaign=try",
     "runs": "/runs?campaign=try",
+    "diff": f"/diff?campaign=try&a={KEY}&b={viewed.METHANOL.content.hex()}",
+    "versions": "/versions?campaign=try",
 }
 Get = Callable[..., Any]
 See = Callable[[Path], Get]
