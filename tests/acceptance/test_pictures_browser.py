@@ -88,4 +88,5 @@ def test_a_crystal_is_turned_by_keyboard_and_nothing_violates_the_policy(
         tab.call("Input.dispatchKeyEvent", type=kind, key="ArrowLeft", code="ArrowLeft",
                  windowsVirtualKeyCode=37)  # fmt: skip
     assert tab.run("document.querySelector('.space canvas').toDataURL()") != before
-    assert [] == tab.complaints()
+    # A graphics card of software says that it is slow; that is no error of the page.
+    assert [] == [said for said in tab.complaints() if "GL Driver Message" not in said]

@@ -27,7 +27,7 @@ SERIES: Final = "series-forecast"
 _POINTS = "points.json"
 _MOST_POINTS = 240
 """Steps of a series that are shown, the last ones."""
-_LEVELS = ((0.25, 0.75, "half of the chance"), (0.05, 0.95, "nine tenths"))
+_LEVELS = ((0.25, 0.75, "50 %"), (0.05, 0.95, "90 %"))
 _WIDTH, _ROW, _SIDE, _FOOT = 420, 34, 12, 46
 _FIELDS = 5
 _LEAST = 1e-9

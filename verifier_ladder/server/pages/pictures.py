@@ -273,7 +273,7 @@ def _scores(facts: Mapping[str, Any]) -> Iterator[Chart]:
         low, value, high = ends
         if low is None or value is None or high is None or not low <= value <= high:
             continue
-        text = f"{what}: {value:.3g}, 95 % from {low:.3g} to {high:.3g}; 0 is {zero}"
+        text = f"{value:.3g}, 95 % from {low:.3g} to {high:.3g}; 0 is {zero}"
         marks = [("said", value), ("zero", 0.0)]
         rows = [forecasts.Interval("95 %", low, high)]
         yield Chart(

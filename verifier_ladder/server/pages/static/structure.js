@@ -44,6 +44,19 @@
     return `#${parts.map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
   };
 
+  // Which colour is which element, in words.
+  const name = (place, model) => {
+    const colours = window.$3Dmol.elementColors.defaultColors;
+    const symbols = new Set(model.selectedAtoms({}).map((atom) => atom.elem));
+    place.replaceChildren(...[...symbols].sort().map((symbol) => {
+      const mark = document.createElement("i"), word = document.createElement("span");
+      const colour = colours[symbol] ?? window.$3Dmol.elementColors.defaultColor;
+      mark.style.backgroundColor = `#${colour.toString(16).padStart(6, "0")}`;
+      word.append(mark, symbol);
+      return word;
+    }));
+  };
+
   const draw = (box, text, format) => {
     const viewer = window.$3Dmol.createViewer(box, {
       backgroundColor: background(box), disableFog: true,
@@ -52,6 +65,7 @@
     const model = viewer.addModel(text, format, { assignBonds: !isCrystal, keepH: true });
     if (isCrystal) {
       viewer.setStyle({}, { sphere: { scale: 0.28 } });
+      name(box.parentNode.querySelector(".elements"), model);
       const ink = { fontColor: "#808080", showBackground: false, inFront: true };
       const axis = { color: "#808080", radius: 0.06, midpos: -1 };
       viewer.addUnitCell(model, {
@@ -63,7 +77,15 @@
       viewer.setStyle({}, { cartoon: { color: "spectrum" }, stick: { radius: 0.12 } });
     }
     viewer.zoomTo();
+    if (isCrystal) {
+      viewer.rotate(-25, "y");
+      viewer.rotate(18, "x");
+    }
     viewer.render();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      viewer.setBackgroundColor(background(box));
+      viewer.render();
+    });
     return viewer;
   };
 

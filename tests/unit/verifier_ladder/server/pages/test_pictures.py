@@ -2,10 +2,11 @@
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -33,7 +34,9 @@ Get = Callable[[str], Any]
 See = Callable[..., Get]
 
 
-def item(text: str, kind: str = "text", **verdicts: Verdict) -> Item:
+def item(
+    text: str, kind: str = "text", verdicts: Mapping[str, Verdict] = MappingProxyType({})
+) -> Item:
     return Item(
         text, text, {GATE: Verdict.accept(), **verdicts}, Reward(0.5, 0.1, Tier.FAST), kind=kind
     )
@@ -195,7 +198,7 @@ def test_a_back_test_is_drawn_as_what_it_earned(see: See) -> None:
     )  # fmt: skip
     told = get(address(strategy)).text
 
-    assert "beyond buying and holding: −0.1, 95 % from −0.2 to 0.1" in told
+    assert "−0.1, 95 % from −0.2 to 0.1; 0 is no better than holding" in told
     assert "25.0 % of the capital over 3 prices" in told
     assert 'class="loss"' in told
 
@@ -213,7 +216,7 @@ JUDGED = Verdict.accept(
 
 
 def test_a_trajectory_is_told_turn_by_turn(see: See) -> None:
-    agent = item("351 K", **{XTB: JUDGED})
+    agent = item("351 K", verdicts={XTB: JUDGED})
     told = [Transcript(step=0, position=0, group="g", prompt="When does it boil?", turns=TURNS)]
     get = see([agent], spec(), told=told)
     facts = get(address(agent, "candidate.json")).json()["trajectory"]
@@ -321,7 +324,7 @@ def test_a_comparison_with_nothing_is_refused(see: See, key: str) -> None:
 
 
 def test_two_versions_of_a_verifier_are_compared(see: See) -> None:
-    words = [item(word, **{XTB: Verdict.accept(1.0)}) for word in ("ant", "bee")]
+    words = [item(word, verdicts={XTB: Verdict.accept(1.0)}) for word in ("ant", "bee")]
 
     def newer(history: History) -> None:
         ladder = spec()
