@@ -247,9 +247,10 @@ class _Still(HTMLParser):
         given = dict(attrs)
         if self._left_out:
             return
-        if tag in {"script", "form"} or given.get("rel") in {"first", "next", "prev"}:
+        is_live = tag in {"script", "form"} or "data-server" in given
+        if is_live or given.get("rel") in {"first", "next", "prev"}:
             self._left_out = tag
-            self.parts.append(self._lists if tag == "form" else "")
+            self.parts.append(self._lists if "search" in given.values() else "")
         elif tag in {"a", "link", "img"}:
             self._link(tag, given)
         else:

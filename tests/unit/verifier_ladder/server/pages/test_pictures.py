@@ -296,7 +296,9 @@ def test_lists_and_groups_lead_to_a_comparison(see: See) -> None:
             name: re.findall(rf'name="{name}" form="compare" value="(\w+)" checked', told)[0]
             for name in ("a", "b")
         }
-        assert '<form id="compare" class="compare" method="get" action="/diff">' in told
+        assert (
+            '<form id="compare" class="compare" method="get" action="/diff" data-server>' in told
+        )
         answer = get(f"/diff?campaign=try&a={chosen['a']}&b={chosen['b']}")
         assert "<h1>Two candidates</h1>" in answer.text
 
