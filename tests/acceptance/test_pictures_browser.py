@@ -69,11 +69,10 @@ def tab(browser: Any) -> Iterator[Tab]:
 def test_a_crystal_is_turned_by_keyboard_and_nothing_violates_the_policy(
     tab: Tab, address: str, until: Any
 ) -> None:
-    def button() -> object:
-        tab.open(address)
-        return tab.run("Boolean(document.querySelector('button[data-structure]'))")
-
-    until(button)
+    tab.open(address.partition("/candidate")[0])
+    until(lambda: tab.run("!document.querySelector('progress')"))
+    tab.open(address)
+    until(lambda: tab.run("Boolean(document.querySelector('button[data-structure]'))"))
     assert not [url for url in tab.asked() if "3Dmol" in url]
     tab.run("document.querySelector('button[data-structure]').focus()")
     for kind in ("keyDown", "keyUp"):

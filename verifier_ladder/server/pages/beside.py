@@ -39,7 +39,7 @@ class Beside(Generic[K, T]):
 
     def __init__(
         self, reader: LedgerReader, make: Callable[[Ledger, K], T],
-        clock: Callable[[], float] = monotonic,
+        clock: Callable[[], float] = monotonic, *, is_long: bool = False,
     ) -> None:  # fmt: skip
         """Make nothing yet.
 
@@ -47,9 +47,12 @@ class Beside(Generic[K, T]):
             reader: Gives the ledger.
             make: Makes it, of the ledger and what is asked for.
             clock: Tells the time.
+            is_long: Whether all of the ledger is read, so that its thread has a low priority.
         """
         self._reader, self._make, self._clock = reader, make, clock
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="vl-beside", initializer=give_way)
+        self._pool = ThreadPoolExecutor(
+            1, thread_name_prefix="vl-beside", initializer=give_way if is_long else None
+        )
         self._asked: dict[K, Future[T]] = {}
         self._found: dict[K, T] = {}
         self._until: dict[K, float] = {}

@@ -87,7 +87,7 @@ class Viewer:
         self._queues = Beside[str, QueueState](
             self.reader, lambda ledger, name: read_queue(ledger, name, at=ledger.clock())
         )
-        self._versions = Beside[Pair, VersionReport | str](self.reader, Versions())
+        self._versions = Beside[Pair, VersionReport | str](self.reader, Versions(), is_long=True)
         self._ends = Event()
         self._thread: Thread | None = None
         self._trouble = ""
