@@ -251,10 +251,10 @@ class _Comparison:
     # ---- One value
 
     def _numbers(self, wanted: Tree, said: Tree) -> None:
-        if _is_many(said):
-            raise DifferentError("several answers are given where one is wanted")
         if said[0] == "quantity" and said[1] not in _ARTICLES and _is_counted(said[2]):
             said = said[1]
+        if _is_many(said):
+            raise DifferentError("several answers are given where one is wanted")
         if wanted[0] in EXPRESSIONS and said[0] == "ratio" and len(said) == 3:  # noqa: PLR2004
             said = ("div", said[1], said[2])
         self._need(said, EXPRESSIONS)
@@ -313,6 +313,8 @@ class _Comparison:
         self._need(said, {"ratio"})
         if len(said) != len(wanted):
             raise DifferentError("the ratio has another number of parts")
+        if any(map(_has_choice, said[1:])):
+            raise DifferentError("several answers are given where one is wanted")
         for at in range(2, len(wanted)):
             left = ("mul", wanted[1], said[at])
             right = ("mul", wanted[at], said[1])
@@ -439,10 +441,22 @@ class _Comparison:
         left, right = difference(*sides), difference(*said_sides)
         if names(left) != names(right):
             raise DifferentError(NOT_EQUAL)
-        sign = self._evaluator.proportion(left, right)
-        fits = said_operator == operator if sign > 0 else said_operator == FLIPPED.get(operator)
-        if not sign or not fits:
+        is_open = _has_choice(left)
+        ways = (((1, 1), (-1, -1)), ((1, -1), (-1, 1))) if is_open else (((1, 1),),)
+        operators = operator, said_operator
+        fits = is_open == _has_choice(right) and any(
+            all(self._is_multiple(left, right, operators, signs) for signs in way) for way in ways
+        )
+        if not fits:
             raise DifferentError(NOT_EQUAL)
+
+    def _is_multiple(
+        self, left: Tree, right: Tree, operators: tuple[str, str], signs: tuple[int, int]
+    ) -> bool:
+        """Whether a relation is another one times a number; a negative one turns it round."""
+        sign = self._evaluator.proportion(left, right, signs)
+        wanted, said = operators
+        return bool(sign) and said == (wanted if sign > 0 else FLIPPED.get(wanted))
 
     def _sets(self, wanted: Tree, said: Tree) -> None:
         about = names_of_relations(wanted), names_of_relations(said)

@@ -530,13 +530,13 @@ class Evaluator:
             compared += 1
         return True if compared >= _FEWEST else None
 
-    def proportion(self, left: Tree, right: Tree) -> int:
+    def proportion(self, left: Tree, right: Tree, signs: tuple[int, int] = (1, 1)) -> int:
         """The sign of the number by which one expression is a multiple of another; 0 if none."""
         ratio: Number | None = None
         compared = 0
         for env in self.points(names(left) | names(right)):
             try:
-                a, b = self.value(left, env), self.value(right, env)
+                a, b = self.value(left, env, signs[0]), self.value(right, env, signs[1])
             except UndefinedError:
                 continue
             if self.is_zero(a) or self.is_zero(b):
@@ -548,11 +548,11 @@ class Evaluator:
             compared += 1
         if ratio is None or compared < _FEWEST or not self.is_real(ratio):
             return 0
-        if self._bend_far_out(left, right):
+        if self._bend_far_out(left, right, signs):
             return 0
         return 1 if self.less(Fraction(0), ratio) else -1
 
-    def _bend_far_out(self, left: Tree, right: Tree) -> bool:
+    def _bend_far_out(self, left: Tree, right: Tree, signs: tuple[int, int]) -> bool:
         """Whether two expressions surely have another proportion at each of two points far out."""
         near, *far = (
             *self.points(unknown := names(left) | names(right))[:1],
@@ -561,7 +561,9 @@ class Evaluator:
 
         def products(point: dict[str, Fraction], other: Evaluator) -> tuple[Number, Number]:
             a, b, c, d = (
-                other.real(other.value(tree, at)) for at in (near, point) for tree in (left, right)
+                other.real(other.value(tree, at, sign))
+                for at in (near, point)
+                for tree, sign in zip((left, right), signs, strict=True)
             )
             return a * d, b * c
 

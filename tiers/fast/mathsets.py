@@ -52,10 +52,10 @@ def difference(left: Tree, right: Tree) -> Tree:
 
 
 def _is_bent(tree: Any) -> bool:
-    """Whether an unknown stands in a function, so that no few points tell a straight line."""
+    """Whether few points tell no straight line: an unknown in a function, or a sign left open."""
     if not isinstance(tree, tuple) or not tree:
         return False
-    return (tree[0] == "call" and bool(names(tree))) or any(map(_is_bent, tree))
+    return tree[0] == "pm" or (tree[0] == "call" and bool(names(tree))) or any(map(_is_bent, tree))
 
 
 class RealLine:
@@ -133,7 +133,7 @@ class RealLine:
         return self._meeting(parts) if is_all or tree[1] == "and" else either
 
     def _real(self, tree: Tree) -> Number:
-        if tree[0] not in EXPRESSIONS or names(tree):
+        if tree[0] not in EXPRESSIONS or names(tree) or _is_bent(tree):
             raise NotSolvedError
         value = self._evaluator.value(tree)
         if not self._evaluator.is_real(value):
