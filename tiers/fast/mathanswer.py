@@ -222,7 +222,7 @@ class _Comparison:
         named += [part for part in said[2:] if part[0] not in EXPRESSIONS and names(part)]
         values = [part for part in said[2:] if part not in named]
         parts = [part for part in values if part[0] in EXPRESSIONS]
-        if len(parts) < len(values) and any(part != values[0] for part in values):
+        if len(parts) < len(values) and any(self._are_apart(values[0], part) for part in values):
             raise DifferentError("the parts of the answer contradict each other")
         closed = [part for part in parts if not names(part)]
         for part in closed[1:]:
@@ -232,6 +232,16 @@ class _Comparison:
             for part in parts:
                 if part is not have.value and not self._evaluator.identical(part, have.value):
                     raise DifferentError("the parts of the answer contradict each other")
+
+    def _are_apart(self, one: Tree, other: Tree) -> bool:
+        """Whether two parts of a chain that are no numbers say different things."""
+        if one == other or one[0] != "quantity" or other[0] != "quantity":
+            return bool(one != other)
+        try:
+            self._quantities(one, other)
+        except DifferentError:
+            return True
+        return False
 
     def _labels(self, want: Statement, have: Statement) -> None:
         plain = want.label not in {"", "*"} and have.label not in {"", "*"}

@@ -122,7 +122,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "8"
+    version = "9"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"

@@ -43,9 +43,21 @@ def statement(tree: Tree) -> Statement:  # noqa: PLR0911 - one for each form
         return Statement(_label(parts[0]), parts[-1], equation)
     if len(parts) == 2 and parts[1][0] == "sym" and not names(parts[0]):  # noqa: PLR2004
         return Statement(_label(parts[1]), parts[0], equation)
-    if not any(names(part) for part in parts if part[0] in EXPRESSIONS):
+    if not any(map(_is_about_names, parts)):
         return Statement("", parts[-1], None)
     return Statement("", tree, equation)
+
+
+def _is_about_names(part: Tree) -> bool:
+    """Whether a side of an equation keeps it from saying a value: unknowns, or a denial."""
+    if part[0] in EXPRESSIONS or part[0] == "quantity":
+        return bool(names(part))
+    return _is_denial(part)
+
+
+def _is_denial(tree: Tree) -> bool:
+    r"""Whether words deny what follows: `\text{not } x`."""
+    return tree[0] == "word" and "not" in tree[1].split()
 
 
 def _named_list(tree: Tree) -> Statement:
@@ -61,7 +73,7 @@ def _named_list(tree: Tree) -> Statement:
 def is_label(tree: Tree) -> bool:
     r"""Whether a tree is a name: `x`, `f(3)`, `AB`, `|AB|`, `\frac{dy}{dx}`, words."""
     if tree[0] in {"sym", "word"}:
-        return True
+        return not _is_denial(tree)
     if tree[:2] == ("call", "abs"):
         return _is_figure(tree[2]) and tree[2][0] == "mul"
     if tree[0] == "div":
