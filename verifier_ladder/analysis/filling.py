@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from math import isfinite
 from typing import Any, Final, NamedTuple
@@ -189,8 +189,7 @@ class _Batch:
             rows.update({key: None for key in distinct(block) if key not in rows})
             for row in block.candidates:
                 rows[row.content_key] = rows[row.content_key] or (row, entry.id)
-        for key, first in rows.items():
-            self.contents[key] = self._content(key, first)
+        self._write_contents(rows)
         self.connection.executemany(
             "INSERT INTO judged VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             [
@@ -200,22 +199,33 @@ class _Batch:
             ],
         )
 
-    def _content(self, key: bytes, first: tuple[CandidateRow, int] | None) -> int:
+    def _write_contents(self, rows: Mapping[bytes, tuple[CandidateRow, int] | None]) -> None:
+        """Number contents, and write those of which more is known than before."""
         run = self.connection.execute
-        found = run("SELECT id, entry FROM content WHERE key = ?", (key,)).fetchone()
-        if found is None:
-            made = run("INSERT INTO content (key, kind, label) VALUES (?, '', '')", (key,))
-            found = (int(made.lastrowid or 0), None)
-        number, entry = found
-        if first is not None and entry is None:
-            row, entry = first
-            label = printable(row.content if row.canonical is None else row.canonical, LABEL)
-            run(
-                "UPDATE content SET kind = ?, label = ?, entry = ? WHERE id = ?",
-                (printable(row.kind, 60), label, entry, number),
-            )
-            run("INSERT INTO word (rowid, label) VALUES (?, ?)", (number, label))
-        return int(number)
+        (newest,) = run("SELECT coalesce(max(id), 0) FROM content").fetchone()
+        written: list[tuple[Any, ...]] = []
+        for key, first in rows.items():
+            found = run("SELECT id, entry FROM content WHERE key = ?", (key,)).fetchone()
+            if found is None:
+                newest += 1
+            self.contents[key], entry = found or (newest, None)
+            if first is not None and entry is None:
+                row, entry = first
+                form = row.content if row.canonical is None else row.canonical
+                told = (printable(row.kind, 60), printable(form, LABEL), entry)
+            elif found is None:
+                told = ("", "", None)
+            else:
+                continue
+            written.append((self.contents[key], key, *told))
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO content (id, key, kind, label, entry) "
+            "VALUES (?, ?, ?, ?, ?)", written,
+        )  # fmt: skip
+        self.connection.executemany(
+            "INSERT INTO word (rowid, label) VALUES (?, ?)",
+            [(number, label) for number, _, _, label, entry in written if entry is not None],
+        )
 
     def judged_in(self, contents: Iterable[bytes]) -> Iterator[Block]:
         """The entries that hold verdicts on candidates, the oldest first."""
@@ -248,6 +258,13 @@ class _OfCampaign:
         self.tally = Tally(row.ladder)
         self.totals: Counter[tuple[str, int, int]] = Counter()
         """What changes of each total."""
+        self.sampled: dict[tuple[int, int, int], tuple[Any, ...]] = {}
+        """Samples that are written, as the table has them."""
+        self.mentions: set[tuple[int, int, int]] = set()
+        self.fresh: dict[int, tuple[int, bytes]] = {}
+        """Content and task of candidates that the index does not hold yet, by number."""
+        self.written: list[tuple[Any, ...]] = []
+        (self.newest,) = self.run("SELECT coalesce(max(id), 0) FROM candidate").fetchone()
         self.steps: dict[tuple[int, int], list[float]] = {}
         """What changes of the sums of each step."""
         self.rows: dict[bytes, int] = {}
@@ -292,6 +309,7 @@ class _OfCampaign:
             at = self._at(subject)
             self.totals.update(self._parts(subject, at))
             self._write(key, subject, at)
+        self._write_rows()
         self._count()
         self._close()
 
@@ -324,10 +342,9 @@ class _OfCampaign:
             values,
         ).fetchone()
         if found is None:
-            made = self.run(
-                "INSERT INTO candidate (campaign, content, task) VALUES (?, ?, ?)", values
-            )
-            found = (made.lastrowid, "[]")
+            self.newest += 1
+            self.fresh[self.newest] = values[1:]
+            found = (self.newest, "[]")
         self.rows[content + task] = found[0]
         self.tally.recall(content, task, orjson.loads(found[1]))
 
@@ -387,21 +404,14 @@ class _OfCampaign:
         known, spread = (None, None) if is_out else subject.best_known(tally.top) or (None, None)
         truth, _ = (None if is_out else subject.score(tally.top)) or (None, None)
         told = {"scores": subject.scores, "stands": [[tier, int(stand)] for tier, stand in stands]}
-        self.run(
-            "UPDATE candidate SET samples = ?, reward = ?, uncertainty = ?, mean = ?, "
-            "deviation = ?, known = ?, spread = ?, known_tier = ?, truth = ?, gap = ?, "
-            "standing = ?, reached = ?, told = ?, memory = ?, run = coalesce(?, run), "
-            "first_step = coalesce(first_step, ?), step = coalesce(?, step), "
-            "position = coalesce(?, position) WHERE id = ?",
-            (
-                subject.samples, subject.reward, subject.uncertainty, subject.mean,
-                subject.deviation, None if known is None else sign * known, spread,
-                subject.deepest, None if truth is None else sign * truth,
-                None if truth is None or subject.mean is None else sign * (subject.mean - truth),
-                int(standing), subject.reached, _json(told), _json(tally.memory(subject)),
-                *self._place(key), self.rows[key],
-            ),
-        )  # fmt: skip
+        self.written.append((
+            subject.samples, subject.reward, subject.uncertainty, subject.mean,
+            subject.deviation, None if known is None else sign * known, spread,
+            subject.deepest, None if truth is None else sign * truth,
+            None if truth is None or subject.mean is None else sign * (subject.mean - truth),
+            int(standing), subject.reached, _json(told), _json(tally.memory(subject)),
+            *self._place(key), self.rows[key],
+        ))  # fmt: skip
         self._beside(key, subject, at, None if truth is None else sign * truth)
 
     def _beside(self, key: bytes, subject: Subject, at: _At, truth: float | None) -> None:
@@ -412,6 +422,35 @@ class _OfCampaign:
         if subject.samples:
             pairs = pairtable.pairs_of(subject, self.compared)
             pairtable.write(connection, self.id, number, subject.content, pairs)
+
+    def _write_rows(self) -> None:
+        """Write candidates, samples and who tells of them: a new row goes into each index once."""
+        many = self.batch.connection.executemany
+        names = (
+            "samples", "reward", "uncertainty", "mean", "deviation", "known", "spread",
+            "known_tier", "truth", "gap", "standing", "reached", "told", "memory", "run",
+            "first_step", "step", "position",
+        )  # fmt: skip
+        kept = {"run": "coalesce(?, run)", "first_step": "coalesce(first_step, ?)",
+                "step": "coalesce(?, step)", "position": "coalesce(?, position)"}  # fmt: skip
+        changes = ", ".join(f"{name} = {kept.get(name, '?')}" for name in names)
+        many(
+            f"INSERT INTO candidate ({', '.join(names)}, id, campaign, content, task) "
+            f"VALUES ({', '.join('?' * (len(names) + 4))})",
+            [
+                (*row, self.id, *self.fresh[row[-1]]) for row in self.written
+                if row[-1] in self.fresh
+            ],
+        )  # fmt: skip
+        many(
+            f"UPDATE candidate SET {changes} WHERE id = ?",
+            [row for row in self.written if row[-1] not in self.fresh],
+        )
+        many(
+            "INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            self.sampled.values(),
+        )
+        many("INSERT INTO mention VALUES (?, ?, ?) ON CONFLICT DO NOTHING", self.mentions)
 
     def _place(self, key: bytes) -> tuple[int | None, ...]:
         """Run, first step, step and position of a candidate's last sample."""
@@ -427,37 +466,35 @@ class _OfCampaign:
         tasks = samples.tasks or [b""] * len(samples.contents)
         positions = listed(samples.positions)
         sums = self.steps.setdefault((run, samples.step), [0.0] * 8)
+        is_begun = self.run(
+            "SELECT 1 FROM sample WHERE run = ? AND step = ? LIMIT 1", (run, samples.step)
+        ).fetchone()
         for at, reward in enumerate(block.rewards):
-            key, position = samples.contents[at] + tasks[at], positions[at]
-            old = self.run(
-                "SELECT reward, rejected, truth, weight, party FROM sample "
-                "WHERE run = ? AND step = ? AND position = ?", (run, samples.step, position),
-            ).fetchone()  # fmt: skip
-            weight = chances.get(at, old[3] if old else 1.0)
+            key, spot = samples.contents[at] + tasks[at], (run, samples.step, positions[at])
+            old = self.sampled.get(spot)
+            if old is None and is_begun:
+                old = self.run(
+                    "SELECT * FROM sample WHERE run = ? AND step = ? AND position = ?", spot
+                ).fetchone()
             party = old[4] if old else ""
             if samples.groups is not None:
                 party = _text(samples.groups[at])
             subject = self.tally.subjects[key]
-            is_judged = self.judge is not None and reward.tier == self.judge
             self.runs_of.setdefault(key, set()).add(run)
+            is_judged = self.judge is not None and reward.tier == self.judge
             told = _Told(
                 reward.value, int(self._is_sorted_out(subject)),
-                self.tally.truth(subject) if is_judged else None, weight,
+                self.tally.truth(subject) if is_judged else None,
+                chances.get(at, old[8] if old else 1.0),
             )  # fmt: skip
-            self.run(
-                "INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (run, samples.step, position, self.rows[key], party, *told),
-            )
-            before = _Told(*old[:4]).sums() if old else (0.0,) * len(sums)
+            self.sampled[spot] = (*spot, self.rows[key], party, *told)
+            before = _Told(*old[5:]).sums() if old else (0.0,) * len(sums)
             for place, (new, was) in enumerate(zip(told.sums(), before, strict=True)):
                 sums[place] += new - was
             if block.kind == "score":
-                self.last[key] = (run, samples.step, position)
+                self.last[key] = spot
                 self.first.setdefault(key, samples.step)
-            self.run(
-                "INSERT INTO mention VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (self.rows[key], int(block.kind != "score"), entry.id),
-            )
+            self.mentions.add((self.rows[key], int(block.kind != "score"), entry.id))
 
     def _is_sorted_out(self, subject: Subject) -> bool:
         """Whether a tier below the top has rejected it."""

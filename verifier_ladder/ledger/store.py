@@ -101,6 +101,8 @@ class Store(Ledger):
         self._watch: Watch | None = None
         self._is_sealed = False
         self._looked_at = -inf
+        self._extents: dict[str, tuple[int, int]] = {}
+        """How many entries each campaign has up to one of them, as far as that was counted."""
 
     @property
     def is_outdated(self) -> bool:

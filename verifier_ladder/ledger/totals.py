@@ -67,15 +67,23 @@ class SqlTotals(SqlAppearances):
     def extent(self, campaign: str) -> Extent:
         """See `Ledger.extent`."""
         newest = self.newest()
+        # A page asks again and again: of a million entries counting takes a tenth of a second.
+        known, after = self._extents.get(campaign, (0, 0))
         with self._reading() as connection:
             count, last = connection.exec_driver_sql(
-                "SELECT count(*), max(id) FROM entry WHERE campaign = ? AND id <= ?",
-                (campaign, newest),
+                "SELECT count(*), max(id) FROM entry WHERE campaign = ? AND id > ? AND id <= ?",
+                (campaign, after, newest),
             ).one()
-            if last is None:
+            count, last = known + int(count), int(last or after)
+            self._extents[campaign] = count, last
+            if not last:
                 return Extent()
             at = connection.exec_driver_sql("SELECT recorded_at FROM entry WHERE id = ?", (last,))
-            return Extent(int(count), int(last), float(at.scalar_one()))
+            recorded_at = at.scalar()
+        if recorded_at is None:  # An older state of the database was put back.
+            del self._extents[campaign]
+            return self.extent(campaign)
+        return Extent(count, last, float(recorded_at))
 
     def verdict_counts(self, campaign: str) -> list[VerdictCount]:
         """See `Ledger.verdict_counts`."""
