@@ -92,8 +92,20 @@ def test_a_check_that_fails_once_more_can_be_retried_once_more(campaign: vl.Camp
         attempt.outcome for attempt in story_of(campaign.ledger, check).attempts
     ]
     assert 20.0 == list(campaign.revisions())[-1].reward.value
-    rewards = campaign_counts(campaign.ledger, "again").rewards
-    assert (1, 0) == (rewards.known, rewards.waiting)
+
+
+def test_a_reward_that_comes_after_a_retry_had_not_been_waited_for() -> None:
+    ladder = vl.Ladder("alone", [slow])
+    with vl.Campaign.open("alone", ladder=ladder, ledger=None, run="r", workers=1) as campaign:
+        campaign.score(["ab"], deadline="300 s")
+        before = campaign_counts(campaign.ledger, "alone").rewards
+        _BROKEN["simulation"] = False
+        retry(campaign.ledger, campaign.ledger.checks())
+        assert campaign.drain("300 s")
+        after = campaign_counts(campaign.ledger, "alone").rewards
+
+    assert (0, 0) == (before.known, before.waiting)
+    assert (1, 0) == (after.known, after.waiting)
 
 
 def test_what_is_done_is_not_retried(campaign: vl.Campaign) -> None:

@@ -72,6 +72,8 @@ class CountTests:
         third = ledger.entry(3)
         assert third is not None
         assert ledger.extent(CAMPAIGN) == (2, 3, third.recorded_at)
+        ledger.append(Block("retry", CAMPAIGN, facts={}))
+        assert ledger.extent(CAMPAIGN)[:2] == (3, 5)
 
     def test_checks_are_counted_by_how_they_ended(self, ledger: Ledger) -> None:
         said = {

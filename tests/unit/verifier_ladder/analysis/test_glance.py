@@ -7,7 +7,7 @@ import pytest
 from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost, ladder_spec
 
 from verifier_ladder.analysis.candidates import CandidateIndex
-from verifier_ladder.analysis.glance import Glance, glance
+from verifier_ladder.analysis.glance import Glance, glance, read_waiting
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block, Charged
@@ -28,7 +28,8 @@ def both(history: History, index: CandidateIndex) -> tuple[Glance, Summary]:
     while index.catch_up(history.ledger):
         pass
     (row,) = history.ledger.campaigns("try")
-    return glance(history.ledger, index, row, None), summarise(history.ledger, "try")
+    waiting = read_waiting(history.ledger, "try", at=0.0)
+    return glance(history.ledger, index, row, waiting), summarise(history.ledger, "try")
 
 
 def test_rewards_that_may_still_come_are_not_known_and_not_given_up(
