@@ -19,13 +19,11 @@ from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.counting import boundary_name
 from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.resource import Resource
-from verifier_ladder.status import Waiting, read_waiting
+from verifier_ladder.status import Waiting
 from verifier_ladder.summary.records import RewardSummary, Summary
 from verifier_ladder.summary.subject import Stand
 from verifier_ladder.summary.tiers import TierCounts, tier_summaries
 from verifier_ladder.tier import Tier
-
-__all__ = ["Boundary", "Glance", "Sounded", "Waiting", "boundaries", "glance", "read_waiting"]
 
 _LOOKED_AT = 20
 """The best candidates, among which one is looked for that no alarm casts doubt on."""

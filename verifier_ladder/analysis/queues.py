@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Final, NamedTuple
 
-from verifier_ladder.analysis.glance import Waiting, read_waiting
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.case import question_of
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import CheckRow, CheckState, Request
+from verifier_ladder.status import Waiting, read_waiting
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 

@@ -9,7 +9,6 @@ from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 from verifier_ladder.analysis.candidates import CandidateIndex
-from verifier_ladder.analysis.glance import Waiting, read_waiting
 from verifier_ladder.analysis.queues import QueueState, read_queue
 from verifier_ladder.analysis.reader import LedgerReader
 from verifier_ladder.errors import LadderError, LedgerError
@@ -18,6 +17,7 @@ from verifier_ladder.ledger.records import Block
 from verifier_ladder.report.drawings import Drawings, Drawn
 from verifier_ladder.server.pages.beside import PATIENCE, Beside, give_way
 from verifier_ladder.server.pages.versions import Pair, Versions
+from verifier_ladder.status import Waiting, read_waiting
 from verifier_ladder.summary.versions import VersionReport
 from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier

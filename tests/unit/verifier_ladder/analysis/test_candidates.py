@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from verifier_ladder.analysis import candidates, filling
 from verifier_ladder.analysis.candidates import CandidateIndex, Listing, Order
 from verifier_ladder.analysis.filling import Standing
-from verifier_ladder.analysis.glance import glance, read_waiting
+from verifier_ladder.analysis.glance import glance
 from verifier_ladder.analysis.indexfile import index_file
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
+from verifier_ladder.status import read_waiting
 from verifier_ladder.summary import summarise
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict

@@ -7,11 +7,12 @@ import pytest
 from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost, ladder_spec
 
 from verifier_ladder.analysis.candidates import CandidateIndex
-from verifier_ladder.analysis.glance import Glance, glance, read_waiting
+from verifier_ladder.analysis.glance import Glance, glance
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block, Charged
 from verifier_ladder.reward import Reward
+from verifier_ladder.status import read_waiting
 from verifier_ladder.summary import Summary, summarise
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
