@@ -209,13 +209,12 @@ class _Batch:
             if found is None:
                 newest += 1
             self.contents[key], entry = found or (newest, None)
+            told: tuple[str, str, int | None] = ("", "", None)
             if first is not None and entry is None:
                 row, entry = first
                 form = row.content if row.canonical is None else row.canonical
                 told = (printable(row.kind, 60), printable(form, LABEL), entry)
-            elif found is None:
-                told = ("", "", None)
-            else:
+            elif found is not None:
                 continue
             written.append((self.contents[key], key, *told))
         self.connection.executemany(
