@@ -37,7 +37,7 @@ class CampaignPlots:
     """Draws a campaign as it stands in its ledger, at work or not.
 
     Each method takes the axes to draw into, or makes a figure of its own, and returns the axes.
-    For a whole figure it reads the campaign's entries: half a minute for a million samples.
+    The campaign's entries are read for it: a million samples take some 45 seconds.
 
     Example:
         >>> import verifier_ladder as vl

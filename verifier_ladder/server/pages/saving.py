@@ -44,6 +44,8 @@ _POLICY: Final = (
     "base-uri 'none'; form-action 'none'"
 )
 """Beside the pages' own style and pictures they load nothing; 'self' is nobody for some files."""
+_STYLE: Final = b"\na:not([href]) { color: inherit; }\n"
+"""What leads nowhere looks like no link."""
 _UNFINISHED = re.compile(r"<main\b[^>]*\sdata-again[\s>]")
 _PATIENCE, _PAUSE = 60.0, 0.1
 """Seconds that a page is waited for of which something is still made, such as a drawing."""
@@ -174,7 +176,8 @@ class _Saved:
             asset = _address(href)
             if href.startswith(f"{ASSETS}/") and asset not in self._names:
                 self._names[asset] = file = href.rpartition("/")[2]
-                self.files[file] = await self._get(href)
+                more = _STYLE if file.endswith(".css") else b""
+                self.files[file] = await self._get(href) + more
 
     async def _get(self, address: str) -> bytes:
         answer = await self._client.get(address)
@@ -239,8 +242,6 @@ class _Still(HTMLParser):
         self._file, self._lists = file, lists
         self._left_out = ""
         """The element whose inside is left out."""
-        self._is_plain = False
-        """Whether a link that leads nowhere is open."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take the start of an element."""
@@ -272,18 +273,15 @@ class _Still(HTMLParser):
             told = {**given, name: file}
             text = " ".join(n if v is None else f'{n}="{escape(v)}"' for n, v in told.items())
             self.parts.append(f"<{tag} {text}>")
-        elif tag == "a":
-            self._is_plain = True
-            self.parts.append("<span>")
+        elif tag == "a":  # In charts, too, where another element would end the chart.
+            self.parts.append("<a>")
 
     def handle_endtag(self, tag: str) -> None:
         """Take the end of an element."""
         if self._left_out:
             self._left_out = "" if tag == self._left_out else self._left_out
             return
-        is_plain = tag == "a" and self._is_plain
-        self._is_plain = self._is_plain and tag != "a"
-        self.parts.append("</span>" if is_plain else f"</{tag}>")
+        self.parts.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
         """Take text."""

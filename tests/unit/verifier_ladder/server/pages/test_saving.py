@@ -92,7 +92,7 @@ def test_pages_need_no_server_and_may_run_nothing(made: Bundle, found: dict[str,
         assert 'href="view.css"' in page
         assert "http://example.org" not in page
         assert "\u202e" not in page
-        assert page.count("<a ") == page.count("</a>")
+        assert len(re.findall(r"<a[ >]", page)) == page.count("</a>")
     assert "−4.20 ± 0.20" in found["index.html"]
     assert "measured says −4.20" in found[f"candidate-{KEY}.html"]
     assert "SCF diverged" in found["failures.html"]
@@ -119,7 +119,7 @@ def test_so_many_candidates_have_pages_and_the_others_are_no_links(
 
     assert (made.candidates, made.left_out) == (1, 2)
     assert [name for name in found if name.startswith("candidate-")] == [f"candidate-{KEY}.html"]
-    assert re.search(r"<span><code><bdi>CO</bdi>", found["candidates.html"])
+    assert re.search(r"<a><code><bdi>CO</bdi>", found["candidates.html"])
 
 
 def test_lists_lead_to_each_other(found: dict[str, str]) -> None:
