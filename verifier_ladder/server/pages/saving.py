@@ -242,11 +242,14 @@ class _Still(HTMLParser):
         self._file, self._lists = file, lists
         self._left_out = ""
         """The element whose inside is left out."""
+        self._depth = 0
+        """How many of its kind are open inside of it."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take the start of an element."""
         given = dict(attrs)
         if self._left_out:
+            self._depth += tag == self._left_out
             return
         is_live = tag in {"script", "form"} or "data-server" in given
         if is_live or given.get("rel") in {"first", "next", "prev"}:
@@ -278,10 +281,12 @@ class _Still(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Take the end of an element."""
-        if self._left_out:
-            self._left_out = "" if tag == self._left_out else self._left_out
-            return
-        self.parts.append(f"</{tag}>")
+        if not self._left_out:
+            self.parts.append(f"</{tag}>")
+        elif tag == self._left_out and self._depth:
+            self._depth -= 1
+        elif tag == self._left_out:
+            self._left_out = ""
 
     def handle_data(self, data: str) -> None:
         """Take text."""
