@@ -19,23 +19,31 @@ _LONG = 2 * _SECONDS_PER_HOUR
 
 
 WIDTH, HEIGHT = 420, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 46
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 24, 12, 46
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
+def ticks(low: float, high: float, count: int = 5, least: float = 0.0) -> list[float]:
     """Round numbers that cover a range.
+
+    Args:
+        low: Where it begins.
+        high: Where it ends.
+        count: About how many.
+        least: The least distance of two; 1 for what is counted.
 
     Example:
         >>> ticks(0.0, 9.3)
         [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+        >>> ticks(0.0, 2.0, least=1.0)
+        [0.0, 1.0, 2.0]
     """
     if not (isfinite(low) and isfinite(high)):
         return [0.0, 1.0]
     if high <= low:
         pad = abs(low) * 0.1 or 0.5
         low, high = low - pad, high + pad
-    rough = (high - low) / count
+    rough = max((high - low) / count, least)
     power = 10.0 ** floor(log10(rough))
     step = next(s * power for s in _STEPS if s * power >= rough * 0.999)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
@@ -252,7 +260,7 @@ def steps_chart(
     values = [0.0, 1.0, *(y for _, y in told + shadow)]
     last = max((s.step for s in steps), default=0)
     frame = Frame(
-        ticks(0.0, max(last, 1)), ticks(min(values), max(values)), "step", "mean reward"
+        ticks(0.0, max(last, 1), least=1.0), ticks(min(values), max(values)), "step", "mean reward"
     )  # fmt: skip
     top, bottom = frame.y(frame.ys[-1]), frame.y(frame.ys[0])
     marks = [

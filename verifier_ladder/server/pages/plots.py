@@ -122,8 +122,8 @@ def curves_chart(
     points = [point for line in lines for point in line]
     steps, values = [x for x, _ in points], [y for _, y in points]
     frame = Frame(
-        ticks(min(0.0, *steps), max(1.0, *steps)), ticks(min(0.0, *values), max(1.0, *values)),
-        "step", name,
+        ticks(min(0.0, *steps), max(1.0, *steps), least=1.0),
+        ticks(min(0.0, *values), max(1.0, *values)), "step", name,
     )  # fmt: skip
     marks, told = [], []
     for place, line in enumerate(lines):

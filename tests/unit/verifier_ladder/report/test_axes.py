@@ -37,5 +37,5 @@ def test_a_step_of_a_quarter_keeps_its_digits() -> None:
 def test_the_frame_puts_the_ends_on_its_edges() -> None:
     frame = Frame([0.0, 10.0], [0.0, 1.0], "x", "y")
 
-    assert (frame.x(0.0), frame.x(10.0)) == (58.0, 408.0)
+    assert (frame.x(0.0), frame.x(10.0)) == (58.0, 396.0)
     assert frame.y(0.0) > frame.y(1.0)
