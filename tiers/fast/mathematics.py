@@ -122,7 +122,7 @@ class Mathematics(SingleVerifier):
     """
 
     name = "mathematics"
-    version = "9"
+    version = "10"
     tier = Tier.FAST
     kind = "mathematics"
     domain = "mathematics"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from verifier_ladder.tiers.fast.mathnumbers import EXPRESSIONS, names
 from verifier_ladder.tiers.fast.mathtext import Tree
+from verifier_ladder.tiers.fast.mathunits import CHANGING
 
 _FUNCTIONS = frozenset({"f", "g", "h", "F", "G", "P", "p", "q", "Q", "u", "v", "T"})
 """Letters before brackets that are functions, and no factors."""
@@ -49,10 +50,11 @@ def statement(tree: Tree) -> Statement:  # noqa: PLR0911 - one for each form
 
 
 def _is_about_names(part: Tree) -> bool:
-    """Whether a side of an equation keeps it from saying a value: unknowns, or a denial."""
-    if part[0] in EXPRESSIONS or part[0] == "quantity":
-        return bool(names(part))
-    return _is_denial(part)
+    """Whether a side of an equation keeps it from saying a value: it has unknowns, or denies."""
+    if part[0] == "quantity":
+        changes = not CHANGING.isdisjoint(part[2].split()) or "not" in part[2].split()
+        return changes or bool(names(part) and not is_label(part[1]))
+    return bool(names(part)) if part[0] in EXPRESSIONS else _is_denial(part)
 
 
 def _is_denial(tree: Tree) -> bool:

@@ -58,7 +58,7 @@ _ROOT = re.compile(r"√\s*(\d+)")
 _SPACING = re.compile(
     r"(?<!\\)\\(?:[,;:! ]|\Z|quad\b|qquad\b|displaystyle\b|textstyle\b|left\b\.?|right\b\.?"
     r"|big\w*\b|Big\w*\b|limits\b|boldsymbol\b|bm\b|angle\b|triangle\b|checkmark\b)|~"
-    r"|(?<!\\)\$|\*\*(?!\s*[\d(-]|(?<=[\w)}\]]\*\*)[A-Za-z\\{]|(?<=\s\*\*)\s+[A-Za-z\\{])|`"
+    r"|(?<!\\)\$|\*\*(?!\s*[\d(-]|(?<=[\w)}\]]\*\*)[A-Za-z{]|(?<=\s\*\*)\s+[A-Za-z{])|`"
 )
 _GROUPS = re.compile(r"(?<=\d)(?:\\[,; ]|,\\!|~)(?=\d{3}(?!\d))")
 """Separators of thousands that are spaces."""
@@ -69,7 +69,7 @@ _MONEY = re.compile(r"\A\$(?=\d[^$]*\Z)")
 _DEGREE = re.compile(r"\^?\s*(?:\{\s*\\degree\s*\}|\\degree(?![A-Za-z]))")
 _TEMPERATURE = re.compile(
     r"\^\s*(?:\{\s*\\circ\s*\}|\\circ)\s*"
-    r"(?:\\(?:text|mathrm)\{\s*([CF])\s*\}|([CF])(?![A-Za-z_^('])(?!\\?\{))"
+    r"(?:\\(?:text|mathrm)\{\s*([CF])\.?\s*\}|([CF])(?![A-Za-z_^('])(?!\\?\{))"
 )
 """The sign of degrees with the scale that they are of."""
 _MEASURE = re.compile(r"(?<=\d)\s*([A-Za-z][A-Za-z0-9/*^{} -]*+)(?=[,;)\]=]|\Z)")
