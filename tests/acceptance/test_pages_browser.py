@@ -104,6 +104,8 @@ def test_one_follows_numbers_and_outliers_to_their_candidates(
 ) -> None:
     with open_ledger(ledger) as store:
         scored.record(store, 20, "many")
+    tab.open(f"{address}/ledger")
+    until(lambda: "many" in tab.run("document.querySelector('#main').textContent"))
     tab.open(f"{address}/agreement?campaign=many")
     until(lambda: tab.run("document.body.textContent.includes('Furthest apart')"))
     tab.run("document.querySelector('svg a').focus()")

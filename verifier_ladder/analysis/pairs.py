@@ -8,21 +8,21 @@ stays as it is, and those at the ends of either score and of their difference.
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot, sqrt
+from math import hypot, isfinite, nan, sqrt
 from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.pairtable import PREDICTED, compared
+from verifier_ladder.arrays import Floats, Indices
 from verifier_ladder.intervals import wilson
 from verifier_ladder.ledger.records import CampaignRow
-from verifier_ladder.summary.ranks import correlation, ranks
+from verifier_ladder.summary.ranks import correlation
 from verifier_ladder.tier import Tier
 
-MOST_DRAWN: Final = 2000
+MOST_DRAWN: Final = 1000
 """Pairs that are drawn of more, and from which all numbers come then."""
 FEWEST: Final = 8
 """Pairs from which on anything is said of an order."""
@@ -259,23 +259,24 @@ def _summary(
     totals = index.totals(row.name)
     low_unit, high_unit = _units(row, totals.units, low, high)
     is_alike = low_unit == high_unit
-    xs, ys = [pair.low for pair in drawn], [pair.high for pair in drawn]
-    along = correlation(ranks(xs), ranks(ys)) if len(drawn) >= FEWEST else None
-    differences = [x - y for x, y in zip(xs, ys, strict=True)] if is_alike else []
-    # Where the units differ, the quantities may run against each other.
-    turn = -1.0 if not is_alike and along is not None and along < 0.0 else 1.0
-    ranked = _Ranked(drawn, _sign(row), turn, is_alike=is_alike and bool(low_unit))
     seen = {pair.candidate: pair for pair in (*drawn, *_at_ends(index, row.name, low, high))}
-    named, suspicious = ranked.furthest(seen.values()), ranked.too_good(seen.values())
-    places = _places(index, row.name, [pair.candidate for pair in (*named, *suspicious)])
+    ranked = _Ranked(
+        [*seen.values()], len(drawn), _sign(row), are_comparable=is_alike and bool(low_unit)
+    )
+    along = ranked.correlation
+    if not is_alike:
+        ranked.turn()
+    named, suspicious = ranked.furthest(), ranked.too_good()
+    differences = [pair.low - pair.high for pair in drawn] if is_alike else []
+    places = _places(index, row.name, [pair.candidate for pair, *_ in (*named, *suspicious)])
     return PairSummary(
         "predicted" if low == PREDICTED else Tier(low).label, Tier(high).label, low_unit,
         high_unit, totals.count("pairs", low, high), len(drawn), along,
         fmean(map(abs, differences)) if differences else None,
         fmean(differences) if differences else None,
         tuple((_short(pair.low), _short(pair.high)) for pair in seen.values()),
-        tuple(ranked.told(pair, places) for pair in named if pair.candidate in places),
-        tuple(ranked.told(pair, places) for pair in suspicious if pair.candidate in places),
+        tuple(_told(places, *each) for each in named),
+        tuple(_told(places, *each) for each in suspicious),
     )  # fmt: skip
 
 
@@ -295,67 +296,95 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+_Standing = tuple[_Row, float, float, float]
+"""A pair, the share of the drawn below it on either side, and by how many standard deviations its
+cheap score is too good; NaN where that is not known."""
+
+
 class _Ranked:
     """Where pairs stand among those that were drawn, so that more is better on either side."""
 
-    def __init__(self, drawn: Sequence[_Row], sign: float, turn: float, *, is_alike: bool) -> None:
-        self.sign, self.turn, self.is_alike = sign, turn, is_alike
-        self.are_enough = len(drawn) >= FEWEST
-        self.lows = sorted(turn * sign * pair.low for pair in drawn)
-        self.highs = sorted(sign * pair.high for pair in drawn)
+    def __init__(
+        self, pairs: Sequence[_Row], drawn: int, sign: float, *, are_comparable: bool
+    ) -> None:
+        """Rank pairs.
 
-    def ranks(self, pair: _Row) -> tuple[float, float]:
-        """The share of the drawn that lies below it, on either side."""
-        return (
-            _below(self.lows, self.turn * self.sign * pair.low),
-            _below(self.highs, self.sign * pair.high),
-        )
+        Args:
+            pairs: Those that were drawn, and others behind them.
+            drawn: How many were drawn.
+            sign: 1 if more of the target is better, -1 if less is.
+            are_comparable: Whether both sides are in one unit, so that they can be subtracted.
+        """
+        import numpy as np
 
-    def deviations(self, pair: _Row) -> float | None:
-        """By how many standard deviations its cheap score is too good."""
-        spread = pair.spread if self.is_alike else None
-        return None if spread is None else self.sign * (pair.low - pair.high) / spread
+        self.pairs, self.drawn = pairs, drawn
+        table = np.array(
+            [(p.low, p.high, nan if p.spread is None else p.spread) for p in pairs], dtype=float
+        ).reshape(-1, 3)
+        low, high, spread = table[:, 0] * sign, table[:, 1] * sign, table[:, 2]
+        self.low, self.high = _below(low, drawn), _below(high, drawn)
+        self.deviations: Floats = (low - high) / (spread if are_comparable else nan)
+        """By how many a cheap score is too good; NaN where that is not known."""
 
-    def furthest(self, pairs: Iterable[_Row]) -> list[_Row]:
+    @property
+    def correlation(self) -> float | None:
+        """Spearman's, of the drawn; None where there are too few."""
+        if self.drawn < FEWEST:
+            return None
+        return correlation(self.low[: self.drawn].tolist(), self.high[: self.drawn].tolist())
+
+    def turn(self) -> None:
+        """Have more be better for the cheap side too, where its quantity runs the other way."""
+        along = self.correlation
+        if along is not None and along < 0.0:
+            self.low = 1.0 - self.low
+
+    def furthest(self) -> list[_Standing]:
         """Those with the largest difference of ranks."""
-        if not self.are_enough:
-            return []
-        return sorted(pairs, key=lambda pair: (-abs(self._fall(pair)), pair.candidate))[
-            :_MOST_NAMED
-        ]
+        import numpy as np
 
-    def too_good(self, pairs: Iterable[_Row]) -> list[_Row]:
+        order = np.argsort(-np.abs(self.low - self.high), kind="stable")
+        return self._told(order[:_MOST_NAMED])
+
+    def too_good(self) -> list[_Standing]:
         """The best quarter by the cheap side that is in the worse half by the dear one.
 
-        And those whose scores are further apart than their stated uncertainties allow.
+        Where it is known by how many standard deviations they differ, that counts instead.
         """
-        if not self.are_enough:
+        import numpy as np
+
+        by_rank = (self.low >= _QUARTER) & (self.high < _HALF)
+        by_deviations = self.deviations >= _TOO_GOOD
+        are = np.where(np.isnan(self.deviations), by_rank, by_deviations)
+        order = np.argsort(self.high - self.low, kind="stable")
+        return self._told(order[are[order]][:_MOST_SUSPICIOUS])
+
+    def _told(self, places: Indices) -> list[_Standing]:
+        if self.drawn < FEWEST:
             return []
-        found = [pair for pair in pairs if self._is_too_good(pair)]
-        found.sort(key=lambda pair: (-self._fall(pair), pair.candidate))
-        return found[:_MOST_SUSPICIOUS]
-
-    def _is_too_good(self, pair: _Row) -> bool:
-        deviations = self.deviations(pair)
-        if deviations is not None:
-            return deviations >= _TOO_GOOD
-        low, high = self.ranks(pair)
-        return low >= _QUARTER and high < _HALF
-
-    def _fall(self, pair: _Row) -> float:
-        low, high = self.ranks(pair)
-        return low - high
-
-    def told(self, pair: _Row, places: Mapping[int, Place]) -> Apart:
-        """A pair as pages tell it."""
-        return Apart(
-            places[pair.candidate], pair.low, pair.high, *self.ranks(pair), self.deviations(pair)
-        )
+        return [
+            (self.pairs[at], float(self.low[at]), float(self.high[at]), float(self.deviations[at]))
+            for at in places.tolist()
+        ]
 
 
-def _below(values: Sequence[float], value: float) -> float:
-    """The share of sorted values below one; equals count half."""
-    return (bisect_left(values, value) + bisect_right(values, value)) / (2 * len(values))
+def _below(values: Floats, drawn: int) -> Floats:
+    """The share of the first so many that lies below each; equals count half."""
+    import numpy as np
+
+    ordered = np.sort(values[:drawn])
+    left, right = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+    return np.asarray((left + right) / max(1, 2 * drawn), dtype=float)
+
+
+def _told(
+    places: Mapping[int, Place], pair: _Row, low: float, high: float, deviations: float
+) -> Apart:
+    """A pair as pages tell it."""
+    return Apart(
+        places[pair.candidate], pair.low, pair.high, low, high,
+        deviations if isfinite(deviations) else None,
+    )  # fmt: skip
 
 
 # -- calibration ---------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.summary.records import Summary
 
 _HOUR = 3600.0
+_SHORTEST = 60.0
+"""Seconds from which on a rate says anything."""
 
 
 class TierCost(NamedTuple):
@@ -108,7 +110,7 @@ def burns(accounts: Iterable[Account], seconds: float) -> list[Burn]:
     for account in accounts:
         if account.cap is None:
             continue
-        rate = account.spent * _HOUR / seconds if seconds > 0.0 else None
+        rate = account.spent * _HOUR / seconds if seconds >= _SHORTEST else None
         left = max(0.0, account.cap - account.spent - account.reserved)
         found.append(
             Burn(
