@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
+from time import process_time
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -21,6 +22,8 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 LONGEST: Final = 20_000
 """Characters of a text that is marked."""
+_SECONDS = 0.5
+"""Processor time for the marks of a text; what comes behind stays plain."""
 _MARKS = "marks.json"
 LANGUAGES: Final[Mapping[str, str]] = {
     "bash": "bash", "sh": "bash", "shell": "bash", "c": "c", "c++": "cpp", "cpp": "cpp",
@@ -75,25 +78,27 @@ class CodeReading(SingleVerifier):
     """Finds the marks of code."""
 
     name, version, kind = "code-reading", "1", "code"
-    timeout = 3.0
+    timeout = 2.0
     memory = 2**30
     batch_size = 1
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Mark one text, which stands behind a line with its parts."""
         head, _, text = str(candidate.content).partition("\n")
-        marks: list[int] = []
+        marks, until = list[int](), process_time() + _SECONDS
         for part in orjson.loads(head):
-            marks += _marks(text, Part(*part))
+            marks += _marks(text, Part(*part), until)
         return Verdict.accept(artifacts={_MARKS: orjson.dumps(marks)})
 
 
-def _marks(text: str, part: Part) -> Iterator[int]:
-    """Beginning, length and class of each mark, one after the other."""
+def _marks(text: str, part: Part, until: float) -> Iterator[int]:
+    """Beginning, length and class of each mark, one after the other, until a time."""
     from pygments.lexers import get_lexer_by_name
 
     lexer = get_lexer_by_name(part.language)
     for place, token, value in lexer.get_tokens_unprocessed(text[part.start : part.end]):
+        if process_time() > until:
+            return
         number = _class(token)
         if number is not None and value.strip():
             yield from (part.start + place, len(value), number)

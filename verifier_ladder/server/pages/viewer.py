@@ -79,6 +79,8 @@ class Viewer:
             self.index = CandidateIndex.of(ledger) if index is None else CandidateIndex(index)
             self.index.check(ledger)
         self._drawings = Drawings() if draws else None
+        # A process of its own: a text that hangs its reader holds up other texts, and no drawing.
+        self._readings = Drawings() if draws else None
         self._blocks: dict[tuple[int, bytes], Block] = {}
         self._lock = Lock()
         self._waiting = Beside[str, Waiting](
@@ -108,8 +110,9 @@ class Viewer:
         self._waiting.close()
         self._queues.close()
         self._versions.close()
-        if self._drawings is not None:
-            self._drawings.close()
+        for drawings in (self._drawings, self._readings):
+            if drawings is not None:
+                drawings.close()
         self.index.close()
         self.reader.close()
 
@@ -201,10 +204,10 @@ class Viewer:
         return self._drawings.of(smiles, PATIENCE)
 
     def read(self, reader: Verifier, text: str, wait: float = PATIENCE) -> Verdict | None:
-        """What a reader finds in a text, in the process for drawings; None if it is at work."""
-        if self._drawings is None:
+        """What a reader finds in a text, in a process of its own; None if it is at work."""
+        if self._readings is None:
             return Verdict.abstain("nothing is read here")
-        return self._drawings.ask(reader, text, wait)
+        return self._readings.ask(reader, text, wait)
 
     def versions(self, pair: Pair, wait: float = PATIENCE) -> VersionReport | str | None:
         """Two versions of a verifier side by side, or why not; None if that is not known yet."""

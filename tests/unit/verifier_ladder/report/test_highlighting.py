@@ -66,6 +66,12 @@ def test_what_is_no_code_or_too_long_stays_plain(text: str, language: str) -> No
     assert question(text, language) is None
 
 
+def test_what_takes_long_is_marked_as_far_as_the_time_goes(monkeypatch: Any) -> None:
+    monkeypatch.setattr("verifier_ladder.report.highlighting._SECONDS", -1.0)
+
+    assert "def f(): pass" == shown("def f(): pass", "python")
+
+
 @pytest.mark.parametrize(
     "told",
     [
