@@ -35,7 +35,8 @@
     const answer = await fetch(url);
     const text = await answer.text();
     const isText = (answer.headers.get("content-type") || "").startsWith("text/plain");
-    if (!answer.ok) throw new Error(isText ? text : "This structure can't be read.");
+    if (!isText) throw new Error("This structure can't be read. Load the page anew.");
+    if (!answer.ok) throw new Error(text);
     return text;
   };
 

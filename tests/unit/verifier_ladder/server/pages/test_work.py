@@ -174,7 +174,8 @@ def test_once_there_is_a_token_pages_ask_for_one(
     assert 200 == visitor.get("/ledger").status_code
     secret = tokens.add("ada", ["read"])
 
-    for page in ("/ledger", "/campaign?campaign=asking", "/review"):
+    structure = "/structure.txt?campaign=asking&key=00"
+    for page in ("/ledger", "/campaign?campaign=asking", "/review", structure):
         sent = visitor.get(page)
         assert (303, True) == (sent.status_code, sent.headers["location"].startswith("/login?"))
     assert 401 == visitor.get("/ledger.json").status_code
