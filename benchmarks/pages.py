@@ -4,9 +4,9 @@ Run: `python benchmarks/pages.py [--samples 1000000] [--json FILE]`
 
 A ledger is filled by calls of 4,096 samples with a verifier that does nothing, of which two in a
 thousand are audited; one of a hundred is rejected. `campaign show` is a process of its own: its
-wall time, and what it uses at most. The index is filled in another. Then each page is asked seven
-times after a first one: the median of the processor time of the process that serves and asks, and
-the bytes, compressed.
+wall and processor time, and what it uses at most, beside those of `campaign ls`. The index is
+filled in another. Then each page is asked seven times after a first one: the median of the
+processor time of the process that serves and asks, and the bytes, compressed.
 """
 
 from __future__ import annotations
@@ -71,16 +71,22 @@ def fill(ledger: Path, samples: int) -> Figures:
 
 
 def show(ledger: Path, samples: int) -> Figures:
-    """The command that tells where a campaign stands."""
+    """The command that tells where a campaign stands, and one that only lists campaigns."""
     del samples
-    call = [sys.executable, "-m", "verifier_ladder.cli", "campaign", "show"]
-    took = []
-    for _ in range(TIMES):
-        begun = perf_counter()
-        subprocess.run([*call, "--ledger", str(ledger)], check=True, capture_output=True)
-        took.append(perf_counter() - begun)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / _MIB
-    return {"campaign show, s": statistics.median(took), "campaign show, MiB": used}
+    found: Figures = {}
+    for name in ("ls", "show"):
+        call = [sys.executable, "-m", "verifier_ladder.cli", "campaign", name]
+        took, used = [], []
+        for _ in range(TIMES):
+            begun, before = perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([*call, "--ledger", str(ledger)], check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            took.append(perf_counter() - begun)
+            used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        found[f"campaign {name}, s"] = statistics.median(took)
+        found[f"campaign {name}, cpu s"] = statistics.median(used)
+        found[f"campaign {name}, MiB"] = after.ru_maxrss * 1024 / _MIB
+    return found
 
 
 def index(ledger: Path, samples: int) -> Figures:
