@@ -17,7 +17,9 @@ from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.plates import approve
 from verifier_ladder.reviews import READING
 from verifier_ladder.server.app import create_app
+from verifier_ladder.server.pages import laboratory, reviewing, visitors
 from verifier_ladder.server.pages.laboratory import LARGEST
+from verifier_ladder.server.pages.rendering import ASSETS
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.server.tokens import TokenFile
 from verifier_ladder.tiers.world.case import WorldVerifier
@@ -189,6 +191,20 @@ def test_once_there_is_a_token_pages_ask_for_one(
     assert (303, "/campaign?campaign=asking") == (done.status_code, done.headers["location"])
     assert 200 == visitor.get("/ledger").status_code
     assert "ada" in visitor.get("/ledger").text
+
+
+def test_nothing_but_the_login_page_and_its_style_is_open_to_strangers(
+    serve: Serve, weighed: vl.Campaign, tokens: TokenFile
+) -> None:
+    tokens.add("ada", ["read"])
+    app = serve(weighed)
+    visitor, routers = Visitor(app), (visitors.router, reviewing.router, laboratory.router)
+    routes = [*app.routes[-1].app.routes, *(route for one in routers for route in one.routes)]
+    paths = {route.path for route in routes if "GET" in getattr(route, "methods", ())}
+    shut = {path for path in paths if visitor.get(path).status_code in {303, 401}}
+
+    assert {"/artifact", "/candidates.csv", "/newest.json", "/order.csv", "/review"} <= shut
+    assert {"/", f"{ASSETS}/{{name}}", "/login", "/openapi.json"} == paths - shut
 
 
 def test_programs_show_their_token_as_everywhere(
