@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from modules import forget
 
 
 def test_without_the_extra_it_says_what_to_install(
     run: Any, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [n for n in sys.modules if n.startswith("verifier_ladder.server.pages")]:
-        monkeypatch.delitem(sys.modules, name)
+    forget(monkeypatch, "verifier_ladder.server.pages")
     monkeypatch.setitem(sys.modules, "fastapi", None)
     done = run("view", ledger)
 

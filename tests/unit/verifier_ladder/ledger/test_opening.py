@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from modules import forget
 
 from verifier_ladder.errors import ConfigError, LedgerError
 from verifier_ladder.ledger import open_ledger
@@ -105,7 +106,6 @@ def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
 
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in [name for name in sys.modules if name.startswith("verifier_ladder.ledger.post")]:
-        monkeypatch.delitem(sys.modules, name)
+    forget(monkeypatch, "verifier_ladder.ledger.post")
     with pytest.raises(ConfigError, match=r"\[postgresql\]"):
         open_ledger("postgresql://user@host/db")

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from modules import forget
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -186,8 +187,7 @@ def test_what_it_has_not_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [n for n in sys.modules if n.startswith("verifier_ladder.telemetry.")]:
-        monkeypatch.delitem(sys.modules, name)
+    forget(monkeypatch, "verifier_ladder.telemetry.")
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(vl.ConfigError, match=r"pip install '\.\[telemetry\]'"):
         telemetry.begin()
