@@ -45,6 +45,7 @@ DIGEST = sha256(b"x").hexdigest()
 CALLS: dict[str, list[str]] = {
     "demo": ["--quick"], "doctor": [], "score": ["rows.jsonl", *LADDER], "serve": ["ladder.toml"],
     "campaign ls": [], "campaign show": [], "campaign report": [], "campaign watch": ["--once"],
+    "campaign bundle": ["--into", "pages"],
     "campaign cancel": ["--run", "{run}", "--import", "words.py"], "campaign forecast": [],
     "campaign import": ["imported", "rows.jsonl", *LADDER, "--column", "content=completion"],
     "campaign pause": ["--tier", "simulation"], "campaign resume": ["--tier", "simulation"],
