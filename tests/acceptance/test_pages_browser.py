@@ -1,9 +1,7 @@
 """Pages about a ledger, used in a real browser: by keyboard, with an eye on its policy."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
-from json import loads
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 import scored
 import viewed
 from chromium import Tab
+from serving import serving
 
 from verifier_ladder.ledger import open_ledger
 
@@ -29,18 +28,9 @@ def ledger(tmp_path: Path) -> Path:
 def address(ledger: Path, tmp_path: Path) -> Iterator[str]:
     """Where `vladder view` shows the ledger."""
     command = [sys.executable, "-m", "verifier_ladder.cli", "view", str(ledger), "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--json"], stdout=subprocess.PIPE, text=True,
-        env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin"},
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        told = ""
-        while "}" not in told:
-            line = process.stdout.readline()
-            assert line, "it has ended"
-            told += line
-        yield str(loads(told)["url"])
-        process.terminate()
+    own = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin"}
+    with serving([*command, "--json"], own) as url:
+        yield url
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """A structure is turned in a real browser, under the pages' policy as it is for all of them."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
-from json import loads
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import viewed
 from chromium import Tab
 from crystals import PROTOTYPES, poscar
 from histories import GATE, History, Item, ladder_spec
+from serving import serving
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.reward import Reward
@@ -44,18 +43,9 @@ def address(tmp_path: Path) -> Iterator[str]:
         viewed.score(History(store, "try", {**ladder_spec([GATE]), "kind": "crystal"}), [CRYSTAL],
                      "g")  # fmt: skip
     command = [sys.executable, "-m", "verifier_ladder.cli", "view", str(ledger), "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--json"], stdout=subprocess.PIPE, text=True,
-        env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin"},
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        told = ""
-        while "}" not in told:
-            line = process.stdout.readline()
-            assert line, "it has ended"
-            told += line
-        yield f"{loads(told)['url']}/candidate?campaign=try&key={CRYSTAL.content.hex()}"
-        process.terminate()
+    own = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": "/usr/bin"}
+    with serving([*command, "--json"], own) as url:
+        yield f"{url}/candidate?campaign=try&key={CRYSTAL.content.hex()}"
 
 
 @pytest.fixture

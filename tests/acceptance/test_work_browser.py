@@ -3,16 +3,16 @@
 import csv
 import io
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from json import dumps, loads
+from json import dumps
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 from chromium import Tab
+from serving import serving
 
 import verifier_ladder as vl
 from verifier_ladder.plates import approve
@@ -55,21 +55,12 @@ def server(tmp_path: Path, until: Any) -> Iterator[Server]:
         "--json", "--port", "0", "--linger", "0 s", "--workers", "1",
     ]  # fmt: skip
     own = {"VLADDER_LEDGER": "ledger.db", "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=os.environ | own
-    ) as process:
-        assert process.stdout is not None
-        told = ""
-        while "}" not in told:
-            line = process.stdout.readline()
-            assert line, "it has ended"
-            told += line
-        made = Server(loads(told)["url"], tmp_path, secret)
+    with serving(command, os.environ | own, tmp_path) as url:
+        made = Server(url, tmp_path, secret)
         with vl.Client(made.url, secret) as client:
             client.score([HOSTILE, "a rose", "so much"], deadline=0)
         until(lambda: made.open_cases() == 3)
         yield made
-        process.terminate()
 
 
 @pytest.fixture
