@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 SCHEMA: Final = """
@@ -16,22 +16,20 @@ CREATE INDEX champion_truth ON champion (run, truth);
 
 
 def note(
-    connection: sqlite3.Connection, runs: Iterable[int], candidate: int, truth: float | None
+    connection: sqlite3.Connection, truths: Sequence[tuple[int, int, float | None]]
 ) -> None:
-    """Replace what the top tier says of a candidate, in the runs that have samples of it.
+    """Replace what the top tier says of candidates, in the runs that have samples of them.
 
     Args:
         connection: Of the index, inside a transaction that writes.
-        runs: Numbers of the runs.
-        candidate: Number of the candidate.
-        truth: What is larger is better; None where it has no score, or is rejected.
+        truths: Number of a run, of a candidate, and its truth: what is larger is better; None
+            where it has no score, or is rejected.
     """
-    for run in runs:
-        if truth is None:
-            connection.execute(
-                "DELETE FROM champion WHERE run = ? AND candidate = ?", (run, candidate)
-            )
-        else:
-            connection.execute(
-                "INSERT OR REPLACE INTO champion VALUES (?, ?, ?)", (run, candidate, truth)
-            )
+    connection.executemany(
+        "DELETE FROM champion WHERE run = ? AND candidate = ?",
+        [(run, candidate) for run, candidate, truth in truths if truth is None],
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO champion VALUES (?, ?, ?)",
+        [each for each in truths if each[2] is not None],
+    )

@@ -201,29 +201,24 @@ class _Batch:
 
     def _write_contents(self, rows: Mapping[bytes, tuple[CandidateRow, int] | None]) -> None:
         """Number contents, and write those of which more is known than before."""
-        run = self.connection.execute
+        run, many = self.connection.execute, self.connection.executemany
         (newest,) = run("SELECT coalesce(max(id), 0) FROM content").fetchone()
-        written: list[tuple[Any, ...]] = []
+        fresh, told = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
         for key, first in rows.items():
             found = run("SELECT id, entry FROM content WHERE key = ?", (key,)).fetchone()
             if found is None:
                 newest += 1
-            self.contents[key], entry = found or (newest, None)
-            told: tuple[str, str, int | None] = ("", "", None)
-            if first is not None and entry is None:
-                row, entry = first
-                form = row.content if row.canonical is None else row.canonical
-                told = (printable(row.kind, 60), printable(form, LABEL), entry)
-            elif found is not None:
-                continue
-            written.append((self.contents[key], key, *told))
-        self.connection.executemany(
-            "INSERT OR REPLACE INTO content (id, key, kind, label, entry) "
-            "VALUES (?, ?, ?, ?, ?)", written,
-        )  # fmt: skip
-        self.connection.executemany(
+                fresh.append((*_said(first), newest, key))
+            elif found[1] is None and first is not None:
+                told.append((*_said(first), found[0]))
+            self.contents[key] = newest if found is None else found[0]
+        # Rows are never replaced: for each, SQLite would keep a journal of its own, and go through
+        # all pages that were written since the savepoint to take it back.
+        many("INSERT INTO content (kind, label, entry, id, key) VALUES (?, ?, ?, ?, ?)", fresh)
+        many("UPDATE content SET kind = ?, label = ?, entry = ? WHERE id = ?", told)
+        many(
             "INSERT INTO word (rowid, label) VALUES (?, ?)",
-            [(number, label) for number, _, _, label, entry in written if entry is not None],
+            [(number, label) for _, label, entry, number, *_ in (*fresh, *told) if entry],
         )
 
     def judged_in(self, contents: Iterable[bytes]) -> Iterator[Block]:
@@ -240,6 +235,15 @@ class _Batch:
                 yield own[number]
             elif (entry := self.ledger.entry(number)) and (block := _read(self.ledger, entry)):
                 yield block
+
+
+def _said(first: tuple[CandidateRow, int] | None) -> tuple[str, str, int | None]:
+    """Kind and label of a content and the entry that tells them, as far as they are known."""
+    if first is None:
+        return "", "", None
+    row, entry = first
+    form = row.content if row.canonical is None else row.canonical
+    return printable(row.kind, 60), printable(form, LABEL), entry
 
 
 def _judged(block: Block) -> dict[bytes, None]:
@@ -263,6 +267,10 @@ class _OfCampaign:
         self.fresh: dict[int, tuple[int, bytes]] = {}
         """Content and task of candidates that the index does not hold yet, by number."""
         self.written: list[tuple[Any, ...]] = []
+        self.stands: list[tuple[int, int, int]] = []
+        self.truths: list[tuple[int, int, float | None]] = []
+        self.paired: list[tuple[int, bytes, list[pairtable.Pair]]] = []
+        """Rows of the tables beside: each begins as that table's module says."""
         (self.newest,) = self.run("SELECT coalesce(max(id), 0) FROM candidate").fetchone()
         self.steps: dict[tuple[int, int], list[float]] = {}
         """What changes of the sums of each step."""
@@ -301,6 +309,7 @@ class _OfCampaign:
                 self._ask_again(block.samples)
         self._borrow()
         self.places = self._places()
+        self.below = [places for tier, places in self.places if tier != self.tally.top]
         for entry, block in taken:
             if block.samples is not None and block.rewards:
                 self._samples(entry, block, block.samples)
@@ -411,16 +420,12 @@ class _OfCampaign:
             int(standing), subject.reached, _json(told), _json(tally.memory(subject)),
             *self._place(key), self.rows[key],
         ))  # fmt: skip
-        self._beside(key, subject, at, None if truth is None else sign * truth)
-
-    def _beside(self, key: bytes, subject: Subject, at: _At, truth: float | None) -> None:
-        """Write what stands in tables of its own."""
-        connection, number = self.batch.connection, self.rows[key]
-        standtable.note(connection, self.id, number, at.stands)
-        champions.note(connection, self.runs_of.get(key, ()), number, truth)
+        number, best = self.rows[key], None if truth is None else sign * truth
+        self.stands += [(number, *stand) for stand in stands]
+        self.truths += [(run, number, best) for run in self.runs_of.get(key, ())]
         if subject.samples:
             pairs = pairtable.pairs_of(subject, self.compared)
-            pairtable.write(connection, self.id, number, subject.content, pairs)
+            self.paired.append((number, subject.content, pairs))
 
     def _write_rows(self) -> None:
         """Write candidates, samples and who tells of them: a new row goes into each index once."""
@@ -450,6 +455,9 @@ class _OfCampaign:
             self.sampled.values(),
         )
         many("INSERT INTO mention VALUES (?, ?, ?) ON CONFLICT DO NOTHING", self.mentions)
+        standtable.note(self.batch.connection, self.id, self.stands)
+        champions.note(self.batch.connection, self.truths)
+        pairtable.write(self.batch.connection, self.id, self.paired)
 
     def _place(self, key: bytes) -> tuple[int | None, ...]:
         """Run, first step, step and position of a candidate's last sample."""
@@ -497,8 +505,7 @@ class _OfCampaign:
 
     def _is_sorted_out(self, subject: Subject) -> bool:
         """Whether a tier below the top has rejected it."""
-        below = [places for tier, places in self.places if tier != self.tally.top]
-        return any(subject.stand(places) is Stand.REJECTED for places in below)
+        return any(subject.stand(places) is Stand.REJECTED for places in self.below)
 
     def _run(self, name: str) -> int:
         values = (self.id, _text(name))

@@ -85,25 +85,25 @@ def counted(pairs: Sequence[Pair]) -> dict[tuple[str, int, int], int]:
 
 
 def write(
-    connection: sqlite3.Connection, campaign: int, candidate: int, content: bytes,
-    pairs: Sequence[Pair],
-) -> None:  # fmt: skip
-    """Replace the pairs of a candidate.
+    connection: sqlite3.Connection, campaign: int, paired: Sequence[tuple[int, bytes, list[Pair]]]
+) -> None:
+    """Replace the pairs of candidates.
 
     Args:
         connection: Of the index, inside a transaction that writes.
         campaign: Number of the campaign.
-        candidate: Number of the candidate.
-        content: Its content key: a hash, by whose beginning it is drawn.
-        pairs: What they are now.
+        paired: Number of a candidate, its content key, by whose beginning it is drawn, for that
+            is a hash, and what its pairs are now.
     """
-    connection.execute("DELETE FROM pair WHERE candidate = ?", (candidate,))
-    mark = int.from_bytes(content[:8], "big") >> 1  # SQLite has whole numbers of 63 bits.
+    connection.executemany(
+        "DELETE FROM pair WHERE candidate = ?", [(candidate,) for candidate, *_ in paired]
+    )
     connection.executemany(
         "INSERT INTO pair VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (candidate, p.low, p.high, campaign, mark, p.x, p.y, p.x - p.y, p.low_spread,
-             p.high_spread)
-            for p in pairs
+            # SQLite has whole numbers of 63 bits.
+            (candidate, p.low, p.high, campaign, int.from_bytes(content[:8], "big") >> 1,
+             p.x, p.y, p.x - p.y, p.low_spread, p.high_spread)
+            for candidate, content, pairs in paired for p in pairs
         ],
     )  # fmt: skip

@@ -25,18 +25,17 @@ LOOKED_UP: Final = (
 
 
 def note(
-    connection: sqlite3.Connection, campaign: int, candidate: int,
-    stands: Iterable[tuple[int, int]],
-) -> None:  # fmt: skip
-    """Keep what each tier says of a candidate.
+    connection: sqlite3.Connection, campaign: int, stands: Iterable[tuple[int, int, int]]
+) -> None:
+    """Keep what each tier says of candidates.
 
     Args:
         connection: Of the index, inside a transaction that writes.
         campaign: Number of the campaign.
-        candidate: Number of the candidate.
-        stands: Each tier that has spoken, with its `Stand`; none ever falls silent.
+        stands: Number of a candidate, a tier that has spoken of it, and its `Stand`; none ever
+            falls silent.
     """
     connection.executemany(
         "INSERT OR REPLACE INTO stand VALUES (?, ?, ?, ?)",
-        [(candidate, tier, int(stand), campaign) for tier, stand in stands],
+        [(candidate, tier, int(stand), campaign) for candidate, tier, stand in stands],
     )

@@ -24,6 +24,7 @@ _STANDS = {
     Outcome.ABSTAIN: Stand.ABSTAINED,
     Outcome.ACCEPT: Stand.ACCEPTED,
 }
+_CODES: tuple[Stand | None, ...] = (None, *Stand)
 _BITS = 3
 _NONE: Mapping[str, object] = MappingProxyType({})
 
@@ -100,8 +101,7 @@ class Subject:
 
     def said(self, place: int) -> Stand | None:
         """What one verifier said; None if it has not spoken."""
-        code = self._said >> (_BITS * place) & 0b111
-        return Stand(code) if code else None
+        return _CODES[self._said >> (_BITS * place) & 0b111]
 
     @property
     def answers(self) -> int:
@@ -118,7 +118,8 @@ class Subject:
 
     def stand(self, places: Iterable[int]) -> Stand | None:
         """Where it stands with a tier, given the places of that tier's verifiers."""
-        return min((s for s in map(self.said, places) if s is not None), default=None)
+        codes = [code for place in places if (code := self._said >> (_BITS * place) & 0b111)]
+        return _CODES[min(codes)] if codes else None
 
     @property
     def scores(self) -> tuple[tuple[int, float, float | None], ...]:

@@ -17,7 +17,7 @@ from verifier_ladder.analysis import candidates, filling
 from verifier_ladder.analysis.candidates import CandidateIndex, Listing, Order
 from verifier_ladder.analysis.filling import Standing
 from verifier_ladder.analysis.glance import glance
-from verifier_ladder.analysis.indexfile import index_file
+from verifier_ladder.analysis.indexfile import IndexFile, index_file
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
@@ -219,6 +219,26 @@ def test_answers_to_tasks_are_theirs_in_whatever_batch_they_come(
         row.task[:2]: row.stands.get("simulation") for row in index.page(Listing("try")).rows
     }
     assert stands == {"61": None, "62": "accepted"}
+
+
+def test_filling_costs_the_same_whatever_is_there_and_replaces_no_numbered_row(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    # SQLite keeps a journal for each statement that does, and goes through the savepoint for it.
+    history, file, told = History(ledger), IndexFile(tmp_path / "try.index"), list[list[str]]()
+    for batch in range(3):
+        history.score([item(f"{batch} {number}") for number in range(20)])
+        with file.filling(ledger) as connection:
+            told.append([])
+            connection.set_trace_callback(told[-1].append)
+            filling.fill(connection, ledger)
+            connection.set_trace_callback(None)
+            tables = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
+    numbered = {name for name, sql in tables if "WITHOUT ROWID" not in (sql or "")}
+    replaced = {s.split()[4] for s in told[1] if s.startswith("INSERT OR REPLACE INTO")}
+    assert len(told[1]) == len(told[2])
+    assert replaced
+    assert not replaced & numbered
 
 
 def test_an_entry_that_nobody_understands_is_counted_and_keeps_nobody_out(
