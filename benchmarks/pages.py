@@ -5,8 +5,9 @@ Run: `python benchmarks/pages.py [--samples 1000000] [--json FILE]`
 A ledger is filled by calls of 4,096 samples with a verifier that does nothing, of which two in a
 thousand are audited; one of a hundred is rejected. `campaign show` is a process of its own: its
 wall and processor time, and what it uses at most, beside those of `campaign ls`. The index is
-filled in another. Then each page is asked seven times after a first one: the median of the
-processor time of the process that serves and asks, and the bytes, compressed.
+filled in another, and what its last batches take is told over what the first do. Then each page
+is asked seven times after a first one: the median of the processor time of the process that serves
+and asks, and the bytes, compressed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, process_time
 from urllib.parse import quote
@@ -91,15 +93,19 @@ def show(ledger: Path, samples: int) -> Figures:
 
 def index(ledger: Path, samples: int) -> Figures:
     """The index, from nothing."""
-    path, begun = ledger.with_suffix(".index"), process_time()
+    path, ends = ledger.with_suffix(".index"), [process_time()]
     made = CandidateIndex(path)
     with open_evidence(ledger) as store:
         while made.catch_up(store):
-            pass
+            ends.append(process_time())
     made.close()
-    took, used = process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    took, used = ends[-1] - ends[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    batches = [end - begun for begun, end in pairwise(ends)]
+    some = 1 + len(batches) // 20
+    first, last = batches[:-1][:some] or batches, batches[:-1][-some:] or batches
     return {
         "filling the index, cpu s": took, "a sample, cpu ms": took / samples * 1e3,
+        "the last batches over the first": statistics.median(last) / statistics.median(first),
         "index, MiB": path.stat().st_size / _MIB, "its process, MiB": used * 1024 / _MIB,
     }  # fmt: skip
 

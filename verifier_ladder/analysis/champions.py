@@ -15,9 +15,7 @@ CREATE INDEX champion_truth ON champion (run, truth);
 """
 
 
-def note(
-    connection: sqlite3.Connection, truths: Sequence[tuple[int, int, float | None]]
-) -> None:
+def note(connection: sqlite3.Connection, truths: Sequence[tuple[int, int, float | None]]) -> None:
     """Replace what the top tier says of candidates, in the runs that have samples of them.
 
     Args:
