@@ -7,10 +7,9 @@ verified, in batches that stay with the worker that parsed them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import chain, repeat
-from sys import getsizeof
 from threading import RLock
 from typing import Any
 
@@ -19,7 +18,16 @@ from verifier_ladder.case import is_late, late, settlement_field
 from verifier_ladder.keys import NO_TASK, check_key, check_keys, content_key, task_digest
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.memory import BATCHES, PIECE, cuts, share
+from verifier_ladder.memory import (
+    BATCHES,
+    LONGEST_CHARACTER,
+    PIECE,
+    cuts,
+    longest,
+    share,
+    weigh,
+    why_too_long,
+)
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
 from verifier_ladder.scheduler.candidatecache import CandidateCache
@@ -33,7 +41,7 @@ from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _CHUNK = 512
-_LONGEST_CHARACTER = 4
+_LATE = "not reached within the deadline"
 Given = Candidate | Content
 Job = Generator[Future[Any], Any, None]
 
@@ -57,6 +65,14 @@ def _task_digests(given: Sequence[Given]) -> dict[int, bytes]:
     return {name: task_digest(task or {}) for name, task in tasks.items()}
 
 
+def _others(
+    new: Mapping[Hashable, Given], found: Mapping[Hashable, Standing]
+) -> tuple[list[Hashable], list[Given]]:
+    """Keys and candidates that have no standing yet."""
+    left = {key: given for key, given in new.items() if key not in found} if found else new
+    return list(left), list(left.values())
+
+
 class Intake:
     """Keeps the standings of one campaign's candidates in memory, and fills in missing ones."""
 
@@ -66,7 +82,7 @@ class Intake:
         self._canonicals = Canonicals(ladder, ledger, engine)
         self.asking = Asking(ladder, engine, lock)
         self.cache = CandidateCache(lock)
-        self._piece = share(PIECE)
+        self._piece, self._longest = share(PIECE), longest()
         self._settling = [each for each in ladder.askings if settlement_field(each[0])]
 
     def standings(
@@ -103,8 +119,8 @@ class Intake:
         until: float | None,
         arrivals: Arrivals,
     ) -> dict[Hashable, Standing]:
-        keys, givens = list(new), list(new.values())
-        found: dict[Hashable, Standing] = {}
+        found = self._too_long(new)
+        keys, givens = _others(new, found)
         sizes = self._sizes(givens)
         jobs = (
             self._job(keys[part], givens[part], sum(sizes[part]), arrivals, found)
@@ -113,7 +129,7 @@ class Intake:
         if not drive(jobs, until, window=self._window):
             for key, given in new.items():
                 if key not in found:
-                    found[key] = self._late(given)
+                    found[key] = self._unasked(given, _LATE)
         elif arrivals.uncompared:
             again = self.asking.ask_again(list(found.values()), arrivals)
             drive([again], until, window=1)
@@ -122,9 +138,9 @@ class Intake:
     def recognise(self, candidates: Sequence[Candidate]) -> tuple[list[Standing], Arrivals]:
         """Bring candidates in without asking any verifier; one standing each, in order."""
         keys = memo_keys(candidates)
-        new = dict(zip(keys, candidates, strict=True))
-        names, givens = list(new), list[Given](new.values())
-        arrivals, found = Arrivals(), dict[Hashable, Standing]()
+        new: dict[Hashable, Given] = dict(zip(keys, candidates, strict=True))
+        arrivals, found = Arrivals(), self._too_long(new)
+        names, givens = _others(new, found)
 
         def job(part: slice) -> Job:
             standings, _ = yield from self._enter(givens[part], arrivals)
@@ -165,13 +181,27 @@ class Intake:
         """Parts under way: each worker is at one and has one waiting while two are taken in."""
         return 2 * self._engine.workers + 2
 
-    def _sizes(self, givens: Sequence[Given]) -> list[int]:
-        """Bytes of contents; where they are short, it does not matter what a character takes."""
+    def _sizes(self, givens: Collection[Given]) -> list[int]:
+        """Bytes of completions; of short ones it does not matter what a character takes."""
         contents = [g.content if isinstance(g, Candidate) else g for g in givens]
+        turns = [g.turns if isinstance(g, Candidate) else () for g in givens]
         lengths = list(map(len, contents))
-        if sum(lengths) * _LONGEST_CHARACTER <= self._piece // self._engine.workers:
-            return lengths
-        return list(map(getsizeof, contents))
+        is_little = sum(lengths) * LONGEST_CHARACTER <= self._piece // self._engine.workers
+        sizes = lengths if is_little else list(map(weigh, contents))
+        if not any(turns):
+            return sizes
+        return [size + weigh(each) for size, each in zip(sizes, turns, strict=True)]
+
+    def _too_long(self, new: Mapping[Hashable, Given]) -> dict[Hashable, Standing]:
+        """Those of which there is no room for what they become while they are written."""
+        sizes = self._sizes(new.values())
+        if max(sizes, default=0) <= self._longest:
+            return {}
+        return {
+            key: self._unasked(given, why_too_long(size), failed_at="memory")
+            for (key, given), size in zip(new.items(), sizes, strict=True)
+            if size > self._longest
+        }
 
     def _parts(self, sizes: Sequence[int]) -> Iterator[slice]:
         """Cut into what one worker is given at once; in this process only long text is cut."""
@@ -309,9 +339,10 @@ class Intake:
         contents = [standing.content_key for standing in standings]
         return check_keys(verifier.key_digest, contents, number)
 
-    def _late(self, given: Given) -> Standing:
+    def _unasked(self, given: Given, why: str, failed_at: str = "engine") -> Standing:
+        """One that no verifier was asked about, for a reason that may pass."""
         content = given.content if isinstance(given, Candidate) else given
-        problem = Verdict.abstain("not reached within the deadline", failed_at="engine")
+        problem = Verdict.abstain(why, failed_at=failed_at)
         kind = self._ladder.kind
         whole = given if isinstance(given, Candidate) else checked_candidate(kind, content)
         return Standing(whole, content_key(kind, content), content, problem)

@@ -23,6 +23,8 @@ _CHECK = b"vl:check:1\0"
 _GROUP = b"vl:group:1\0"
 _LARGEST_INTEGER = 2**53
 _SIMPLE = {str, int, bool, type(None)}
+_AT_ONCE = 2**16
+"""Characters of a content that are hashed together."""
 _FEW, _SHORT = 16, 2048
 """Fields of a task that is remembered, and characters of their texts."""
 
@@ -101,11 +103,14 @@ def _head(purpose: bytes, kind: str) -> bytes:
 
 def _of_kind(purpose: bytes, kind: str, content: str | bytes) -> bytes:
     """Key of a content: text and its bytes differ, for a verifier is given one or the other."""
-    if isinstance(content, str):  # A language model's tokenizer can emit lone surrogates.
-        data = content.encode("utf-8", "surrogatepass")
-    else:
-        purpose, data = purpose + b"-bytes", content
-    return hashlib.sha256(_head(purpose, kind) + data).digest()
+    if not isinstance(content, str):
+        purpose += b"-bytes"
+    sha = hashlib.sha256(_head(purpose, kind))
+    for start in range(0, len(content), _AT_ONCE):  # A second copy of a long one may be too much.
+        part = content[start : start + _AT_ONCE]
+        # A language model's tokenizer can emit lone surrogates.
+        sha.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
+    return sha.digest()
 
 
 def digest(value: Any) -> bytes:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from math import ceil
 from sys import getsizeof
 from time import monotonic, thread_time
 from typing import Any
@@ -24,11 +25,16 @@ BATCHES = 1 / 32
 """Share for the candidates that all workers are given at one time; there are four copies too."""
 BACKLOG = 1 / 8
 """Share for the candidates that wait for a shadow."""
+_LONGEST = 1 / 32
+"""Share for one candidate, of what `_UNCUT` leaves; what is longer than a piece is alone."""
+_UNCUT = 16 * 2**20
+"""Bytes of what is the same at any setting: connections, threads, the beginning of a call."""
 _LITTER = 1 / 16
 """Share that may be used before the C library is asked for what it keeps."""
+_MIB = 2**20
 _REST = 20
 """How many times as long as that took passes at least until it is asked again."""
-_LONGEST_CHARACTER = 8
+LONGEST_CHARACTER = 8
 """Bytes of a character beyond ASCII: Python keeps a second form, UTF-8, once it was written."""
 
 
@@ -42,6 +48,24 @@ def _whole(told: str | None) -> int:
     """The setting, read anew only when it changes: that takes as long as a call."""
     del told
     return load_settings().cache_memory
+
+
+def longest() -> int:
+    """Bytes of the longest candidate that is taken."""
+    return int((share(1.0) - _UNCUT) * _LONGEST)
+
+
+def why_too_long(size: int) -> str:
+    """Why a candidate of so many bytes is not taken, and what to set so that it is.
+
+    Example:
+        >>> why_too_long(2**24).partition(" (")[2]
+        '16.0 MiB of at most 7.5); set it to 528MiB'
+    """
+    return (
+        f"longer than VLADDER_CACHE_MEMORY has room for ({size / _MIB:.1f} MiB of at most "
+        f"{longest() / _MIB:.1f}); set it to {ceil((size / _LONGEST + _UNCUT) / _MIB)}MiB"
+    )
 
 
 def cuts(sizes: Sequence[int], most: float, count: int | None = None) -> Iterator[slice]:
@@ -108,7 +132,7 @@ def weigh(value: Any) -> int:
         True
     """
     if isinstance(value, str):
-        return getsizeof(value) if value.isascii() else _LONGEST_CHARACTER * len(value)
+        return getsizeof(value) if value.isascii() else LONGEST_CHARACTER * len(value)
     if isinstance(value, Mapping):
         return getsizeof(value) + sum(weigh(k) + weigh(v) for k, v in value.items())
     if isinstance(value, (list, tuple)):

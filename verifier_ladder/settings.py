@@ -122,7 +122,8 @@ class Settings(BaseModel):
         "that it holds itself, such as 1GiB; at least 32MiB. Three eighths are for candidates of "
         "all its campaigns together: the oldest are dropped, and read from the ledger when they "
         "come again. The rest is for pages of a ledger file and for what is at work; long calls "
-        "are written, and long batches run, in pieces.",
+        "are written, and long batches run, in pieces, and a completion longer than 1/32 of "
+        "what it is beyond 16MiB is not judged.",
     )
     largest_artifact: Annotated[ByteSize, Field(ge=0)] = Field(
         default=ByteSize(4 * 2**20),

@@ -6,7 +6,7 @@ from threading import RLock
 
 import pytest
 
-from verifier_ladder.candidate import Candidate
+from verifier_ladder.candidate import Candidate, Turn
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -123,7 +123,7 @@ def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
 
     def emptying(keys: Sequence[bytes]) -> dict[bytes, Verdict]:
         monkeypatch.undo()
-        taken(intake, ["another caller's" * 2**20])
+        taken(intake, [f"{number} of another caller" * 2**14 for number in range(40)])
         assert intake.cache.given(["a"]) == [None]
         return look_up(keys)
 
@@ -131,3 +131,17 @@ def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
     spelled, _ = taken(intake, [Candidate("text", "a"), "b"])
 
     assert spelled is before
+
+
+def test_what_there_is_no_room_for_is_not_known(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
+    intake = new_intake(ledger)
+    too_long = ["x" * 2**19, "é" * 2**17, Candidate("text", "a", turns=[Turn("x" * 2**19)])]
+
+    short, *others = taken(intake, ["a", *too_long])
+
+    assert short.problem is None
+    assert ["memory"] * 3 == [one.problem.failed_at for one in others if one.problem]
+    assert [] == [verdict for one in others for verdict in one.verdicts.values()]
