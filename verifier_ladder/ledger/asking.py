@@ -176,7 +176,7 @@ def check_rows(
 
 def request_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[Request]:
     """Read requests; the tables are called `r` and, for their checks, `c` in the clause."""
-    found = connection.exec_driver_sql(_REQUEST + clause, values).all()
+    found = connection.exec_driver_sql(_REQUEST + clause, values)  # One by one: each holds a text.
     return [Request._make((*row[:6], read_object(row[6]))) for row in found if _is_one(row)]
 
 
