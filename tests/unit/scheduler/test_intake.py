@@ -138,9 +138,9 @@ def test_what_there_is_no_room_for_is_not_known(
 ) -> None:
     monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
     intake = new_intake(ledger)
-    too_long = ["x" * 2**19, "é" * 2**17, Candidate("text", "a", turns=[Turn("x" * 2**19)])]
+    too_long = Candidate("text", "a", turns=(Turn("x" * 2**19),))
 
-    short, *others = taken(intake, ["a", *too_long])
+    short, *others = taken(intake, ["a", "x" * 2**19, "é" * 2**17, too_long])
 
     assert short.problem is None
     assert ["memory"] * 3 == [one.problem.failed_at for one in others if one.problem]
