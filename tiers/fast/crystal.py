@@ -43,6 +43,7 @@ class CrystalCanonicaliser(Canonicaliser):
     atoms in any order, in any cell. Mirror images are different crystals, as are those that
     differ by more than the last step of the form: 1e-6 Å, 1e-5° and 1e-7 of a vector.
     Atoms that a translation maps onto each other within the tolerance are one atom of the cell.
+    It has no room for a charge or for magnetic moments: a file that tells some is refused.
 
     Example:
         >>> copper = "Cu\n1.0\n3.6 0 0\n0 3.6 0\n0 0 3.6\nCu\n4\nDirect\n0 0 0\n0 .5 .5\n"
@@ -53,7 +54,7 @@ class CrystalCanonicaliser(Canonicaliser):
 
     kind = "crystal"
     name = "crystal"
-    version = "1"
+    version = "2"
     timeout = 30.0  # The first one in a worker loads the libraries.
     control = "copper\n1.0\n0 1.8 1.8\n1.8 0 1.8\n1.8 1.8 0\nCu\n1\nDirect\n0 0 0\n"
 

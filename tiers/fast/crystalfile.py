@@ -267,6 +267,31 @@ def _begins(words: Sequence[str], letters: str) -> bool:
 # ---- Extended XYZ
 
 
+class _State(NamedTuple):
+    """What a field or a column says of electrons."""
+
+    what: str
+    is_sum: bool
+    """Whether that is all of its numbers together, or the largest of them."""
+    most: float
+    """Up to which it says nothing: results are rounded, and a spin is a multiplicity to some."""
+
+
+_CHARGE = _State("a charge", is_sum=True, most=0.05)
+_MOMENT = _State("magnetic moments", is_sum=False, most=0.05)
+_STATES: Mapping[str, _State] = {
+    **dict.fromkeys(
+        ("charge", "charges", "initial_charges", "total_charge", "tot_charge"), _CHARGE
+    ),
+    **dict.fromkeys(("magmom", "magmoms", "initial_magmoms", "total_magmom", "spins"), _MOMENT),
+    **dict.fromkeys(
+        ("spin", "total_spin", "multiplicity", "spin_multiplicity"), _MOMENT._replace(most=1.0)
+    ),
+}
+"""By the names that ASE and data sets give them."""
+_NEUTRAL = "Leave charges and magnetic moments out: cells are neutral, and moments are found."
+
+
 def _is_xyz(lines: Sequence[str]) -> bool:
     if len(lines) <= _HEAD or not _COUNT.fullmatch(lines[0].strip()):
         return False
@@ -284,10 +309,25 @@ def _xyz(lines: Sequence[str], max_atoms: int) -> Crystal:
     lattice = np.array([_number(word, "a lattice vector") for word in vectors]).reshape(3, 3)
     if any(word.lower() not in {"t", "true", "1"} for word in _field(head, "pbc").split()):
         raise bad("the XYZ is not periodic in all directions", 'Write pbc="T T T".')
-    species, place = _columns(_field(head, "properties") or "species:S:1:pos:R:3")
-    symbols = [_element(row[species] if species < len(row) else "") for row in rows]
-    places = np.array([_vector(row[place:], "a coordinate") for row in rows])
+    columns = _columns(_field(head, "properties") or "species:S:1:pos:R:3")
+    symbols = [_element(" ".join(row[columns["species"]])) for row in rows]
+    places = np.array([_vector(row[columns["pos"]], "a coordinate") for row in rows])
+    for name, state in _STATES.items():
+        _refuse_state(name, state, _field(head, name).split())
+        if name in columns:
+            _refuse_state(name, state, [word for row in rows for word in row[columns[name]]])
     return _crystal(symbols, lattice, places @ _inverse(lattice))
+
+
+def _refuse_state(name: str, state: _State, words: Sequence[str]) -> None:
+    """Complain of electrons that a canonical form has no room for.
+
+    Charges of atoms that make none together are a result, such as energies, and passed over.
+    """
+    values = [_number(word, name) for word in words]
+    amount = abs(sum(values)) if state.is_sum else max(map(abs, values), default=0.0)
+    if amount > state.most:
+        raise bad(f"the file tells {state.what} ({_shown(name)}), and none is read", _NEUTRAL)
 
 
 def _field(head: str, name: str) -> str:
@@ -297,19 +337,22 @@ def _field(head: str, name: str) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
-def _columns(properties: str) -> tuple[int, int]:
-    """In which columns the species and the first coordinate stand."""
+def _columns(properties: str) -> Mapping[str, slice]:
+    """In which columns what stands, by its name in small letters."""
     words = properties.split(":")
     kinds = list(zip(words[::3], words[1::3], words[2::3], strict=False))
-    starts: dict[tuple[str, str, str], int] = {}
-    column = 0
-    for kind in kinds:
-        starts[kind] = column
-        column += int(kind[2]) if re.fullmatch("[1-9]", kind[2], re.ASCII) else _LINE
+    columns: dict[str, slice] = {}
+    start = 0
+    for name, _, width in kinds:
+        end = start + (int(width) if re.fullmatch("[1-9]", width, re.ASCII) else _LINE)
+        columns[name.lower()] = slice(start, end)
+        start = end
     wanted = (("species", "S", "1"), ("pos", "R", "3"))
-    if len(words) % _SIZE or not all(kind in starts for kind in wanted):
+    if len(words) % _SIZE or not all(kind in kinds for kind in wanted):
         raise bad("the XYZ has no columns species:S:1 and pos:R:3")
-    return starts[wanted[0]], starts[wanted[1]]
+    if len(columns) < len(kinds):
+        raise bad("the XYZ has two columns of one name")
+    return columns
 
 
 # ---- CIF
@@ -336,6 +379,9 @@ _GROUP = {
     "_symmetry_space_group_name_hall": "hall",
 }  # fmt: skip
 """Tags that name a space group, and how."""
+_MAGNETIC = ("_atom_site_moment", "_space_group_magn", "_space_group_symop_magn",
+             "_space_group_symop.magn", "_parent_space_group")  # fmt: skip
+"""How tags of magnetic CIFs begin. Their operations of symmetry have names of their own."""
 _SETTINGS = 530
 """Space groups in all axes and origins that International Tables have."""
 Operations = list[tuple["Array", "Array"]]
@@ -344,6 +390,8 @@ Items = Mapping[str, Sequence[str]]
 
 def _cif(text: str, max_atoms: int) -> Crystal:
     items = _items(text)
+    if any(tag.startswith(_MAGNETIC) for tag in items):
+        raise bad("the CIF tells magnetic moments, or a symmetry of them; none is read", _NEUTRAL)
     a, b, c, alpha, beta, gamma = (_value(items, f"_cell_{name}") for name in _CELL)
     lattice = _lattice([a, b, c], np.radians([alpha, beta, gamma]))
     sites = [_column(items, f"_atom_site_fract_{axis}") for axis in "xyz"]

@@ -201,6 +201,8 @@ class StructurePrediction(SingleVerifier):
             raise ConfigError(f"agreement takes two predictors; there is {predictors[0]} alone")
         self.task_fields = (field,)
         self.network = send_sequences
+        self._here = self._programs(predictors)
+        self.cost = replace(self.cost, gpu_seconds=sum(each.gpu_seconds for each in self._here))
         super().__init__(
             predictors=list(predictors), send_sequences=send_sequences,
             accept_terms=sorted(set(accept_terms)), seed=seed, max_residues=max_residues,
@@ -209,16 +211,20 @@ class StructurePrediction(SingleVerifier):
         self.unit = self._criteria.unit
         self.features = self._criteria.features
         self.tools = {**versions("gemmi", "biotite", "scipy"), **versions_of(predictors)}
-        self._take_seats(predictors)
 
-    def _take_seats(self, predictors: Sequence[str]) -> None:
-        """Let no more workers be at work than this host has GPUs for, and expect their time."""
+    @staticmethod
+    def _programs(predictors: Sequence[str]) -> list[Program]:
         with suppress(ConfigError):  # Who runs it is told.
             known = programs()
-            here = [known[name] for name in predictors if name in known]
-            limits = [most for each in here if (most := each.at_once) is not None]
-            self.max_processes = min(limits, default=None)
-            self.cost = replace(self.cost, gpu_seconds=sum(each.gpu_seconds for each in here))
+            return [known[name] for name in predictors if name in known]
+        return []
+
+    @property
+    def max_processes(self) -> int | None:  # type: ignore[override]
+        """No more workers than this host has GPUs for: one, until it is known which it has."""
+        return min(
+            (most for each in self._here if (most := each.at_once) is not None), default=None
+        )
 
     @staticmethod
     def _refuse(predictors: Sequence[str], accepted: Sequence[str], residues: int) -> None:

@@ -122,6 +122,60 @@ def test_what_is_no_crystal_is_refused_with_the_reason(text: str, complaint: str
         read(text, 200)
 
 
+def with_columns(names: str, *values: str) -> str:
+    """Salt as extended XYZ with more columns, whose values are taken in turns."""
+    head, row, *rows = xyz(SALT).replace(":pos:R:3", f":pos:R:3:{names}").split("\n", 2)
+    atoms = rows[0].rstrip().split("\n")
+    told = [f"{atom} {values[place % len(values)]}" for place, atom in enumerate(atoms)]
+    return "\n".join([head, row, *told])
+
+
+def with_fields(fields: str) -> str:
+    return xyz(SALT).replace("Properties=", f"{fields} Properties=")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (with_fields("charge=1"), "tells a charge"),
+        (with_fields('total_charge="-2.0"'), "tells a charge"),
+        (with_fields("charge=nan"), "charge 'nan' is no number"),
+        (with_fields("spin=2"), "tells magnetic moments"),
+        (with_fields("multiplicity=3"), "tells magnetic moments"),
+        (with_columns("initial_charges:R:1", "0.9", "-0.8"), "tells a charge"),
+        (with_columns("magmoms:R:1", "2.0", "-2.0"), "tells magnetic moments"),
+        (with_columns("Initial_MagMoms:R:3", "0 0 1.5"), "tells magnetic moments"),
+        (with_columns("magmoms:R:1:magmoms:R:1", "2 0"), "two columns of one name"),
+        (f"{cif(SALT)}\n_space_group_magn.number_BNS 1.1\n", "the CIF tells magnetic moments"),
+        (
+            f"{cif(SALT)}\nloop_\n_atom_site_moment_label\n_atom_site_moment_crystalaxis_x\nNa 2",
+            "the CIF tells magnetic moments",
+        ),
+    ],
+)
+def test_charges_and_moments_that_no_form_has_room_for_are_not_dropped_in_silence(
+    text: str, complaint: str
+) -> None:
+    with pytest.raises(CandidateError, match=complaint) as found:
+        read(text, 200)
+
+    assert found.value.feedback
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        with_fields('charge=0 spin=1 energy=-27.3 stress="0 0 0 0 0 0 0 0 0"'),
+        with_columns("charges:R:1:forces:R:3", "0.86 0 0 1", "-0.861 0 0 -1"),
+        with_columns("magmoms:R:1", "0.0", "-0.003"),
+        cif(SALT).replace(" Na ", " Na1+ ").replace(" Cl ", " Cl1- "),
+    ],
+    ids=["neutral", "charges of atoms", "no moments", "oxidation numbers"],
+)
+def test_what_a_calculator_said_of_a_neutral_crystal_is_passed_over(text: str) -> None:
+    assert read(xyz(SALT), 200).symbols == read(text, 200).symbols
+
+
 def test_operations_make_the_other_atoms() -> None:
     quartz = PROTOTYPES["SiO2"]
     distinct = Solid(["Si", "O"], quartz.lattice, quartz.places[[0, 3]])

@@ -21,6 +21,7 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.datasets import Selection, training_set
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.ledger import open_ledger
+from verifier_ladder.services.gpumemory import GpusNotKnownError
 from verifier_ladder.testing.answerkey import AnswerKey
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.sequencegate import SequenceGate
@@ -465,6 +466,33 @@ def test_no_more_are_predicted_at_once_than_the_host_has_gpus_for(
     assert 8 == StructurePrediction(predictors=["colabfold"]).max_processes
     assert 2 == StructurePrediction(predictors=["boltz", "colabfold"]).max_processes
     assert StructurePrediction(**TERMS).max_processes is None
+
+
+def test_more_are_predicted_at_once_as_soon_as_it_is_known_which_gpus_there_are(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr("verifier_ladder.services.gpumemory._QUESTIONS", [Hung()])
+    host(boltz={"command": ["boltz"], "gpu_memory": "whole"})
+    verifier = StructurePrediction()
+
+    assert 1 == verifier.max_processes
+
+    monkeypatch.setattr(Hung, "answer", "0, GPU-aa, 81559\n1, GPU-bb, 81559\n")
+
+    assert 2 == verifier.max_processes
+
+
+class Hung:
+    """What was asked of a driver that has not answered yet."""
+
+    answer = ""
+    is_over = False
+
+    def told(self) -> str:
+        if not self.answer:
+            raise GpusNotKnownError
+        return self.answer
 
 
 def test_time_on_a_gpu_is_expected_as_the_host_says_and_charged_as_it_was(
