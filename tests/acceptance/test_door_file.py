@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 SCRIPT = """
@@ -57,7 +58,7 @@ def vladder(folder: Path) -> Vladder:
     program = Path(sys.executable).with_name("vladder")
 
     def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
+        return forked.run(
             [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=300,
             check=False,
         )  # fmt: skip
@@ -74,7 +75,7 @@ def score(vladder: Vladder, *more: str) -> Any:
 
 
 def test_the_script_of_the_readme_sums_up_the_file(folder: Path) -> None:
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-c", SCRIPT], cwd=folder, capture_output=True, text=True, timeout=300,
         check=False,
     )  # fmt: skip

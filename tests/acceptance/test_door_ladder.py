@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
+
+import forked
 
 SCRIPT = """
 import json
@@ -33,7 +34,7 @@ print(json.dumps({"values": [r.value for r in rewards], "tiers": [r.tier.label f
 def run(folder: Path) -> dict[str, list[object]]:
     """Run the script as a user would."""
     (folder / "mine.py").write_text(SCRIPT)
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "mine.py"], cwd=folder, capture_output=True, text=True, timeout=300,
         check=False,
     )  # fmt: skip

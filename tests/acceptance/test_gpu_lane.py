@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -46,7 +46,7 @@ ladder = vl.Ladder("l", [reads, Relaxes()], policy="all_tiers")
 def hosted(folder: Path, resource: str) -> int:
     """Have a host with this resource do what it can; how many checks it has done."""
     vladder = [sys.executable, "-m", "verifier_ladder.cli"]
-    ended = subprocess.run(
+    ended = forked.run(
         [*vladder, "worker", "start", "--import", "relaxing.py", "--resource", resource,
          "--ledger", "ledger.db", "--workers", "1", "--until-idle", "--json"],
         cwd=folder, capture_output=True, text=True, check=True, timeout=600,

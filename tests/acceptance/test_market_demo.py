@@ -3,10 +3,10 @@
 import io
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -75,7 +75,7 @@ def test_the_command_fails_where_a_claim_does(monkeypatch: pytest.MonkeyPatch) -
 def test_the_example_of_the_tutorial_shows_the_same() -> None:
     example = Path(__file__).parents[2] / "examples" / "trading" / "run.py"
 
-    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    done = forked.run([sys.executable, example], capture_output=True, text=True, check=False)
 
     assert 0 == done.returncode, done.stderr
     told = re.findall(r"^(at once|settled|copied|corrected) +([\d.]+)", done.stdout, re.MULTILINE)

@@ -1,10 +1,10 @@
 """The commands that a summary proposes work as printed."""
 
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 from histories import ESTIMATE, GATE, History, Item
 
 from verifier_ladder.ledger import open_ledger
@@ -26,7 +26,7 @@ def test_each_proposed_command_runs(tmp_path: Path) -> None:
 
     for command in proposed:
         _, *arguments = shlex.split(command)
-        done = subprocess.run(
+        done = forked.run(
             [VLADDER, *arguments], capture_output=True, text=True, timeout=300, cwd=tmp_path,
             check=False,
         )  # fmt: skip

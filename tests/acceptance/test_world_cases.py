@@ -11,11 +11,11 @@ import csv
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from settling import DAY, World
 from typer.testing import CliRunner
@@ -86,7 +86,7 @@ def test_a_sample_that_comes_after_the_horizon_is_late_and_the_same_one_keeps_it
 def test_the_example_shows_forecasts_their_settlement_and_a_late_copy() -> None:
     example = Path(__file__).parents[2] / "examples" / "forecast" / "run.py"
 
-    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    done = forked.run([sys.executable, example], capture_output=True, text=True, check=False)
 
     assert 0 == done.returncode, done.stderr
     before, after = done.stdout.split("the price is 102.0")

@@ -8,6 +8,9 @@ name begins with `test_`, pytest runs it.
 A console block after `<!-- run -->` runs in its place, and what stands below its commands was
 printed. A block after `<!-- printed -->` was printed too. Times, names of runs and ids of entries
 may differ, and so may the order of the lines.
+
+The README runs as its reader runs it. To import the library costs most of what a page costs, so
+the processes and commands of the others begin with it imported (see `forked`).
 """
 
 import os
@@ -15,8 +18,10 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
+import forked
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +101,7 @@ def test_the_code_of_the_page_runs(page: Path, tmp_path: Path) -> None:
     tests = [name for name in files(text) if name.startswith("test_")]
 
     # The line numbers of the traceback are those of the page.
+    run = run_cold if page.name == "README.md" else run_forked
     told = run(["-u", program.name], tmp_path)
     lines = set(map(comparable, told.splitlines()))
     assert [] == [line for line in printed(text) if comparable(line) not in lines], told
@@ -103,14 +109,25 @@ def test_the_code_of_the_page_runs(page: Path, tmp_path: Path) -> None:
         run(["-m", "pytest", "-q", "--import-mode=importlib", *tests], tmp_path)
 
 
-def run(arguments: list[str], folder: Path) -> str:
-    done = subprocess.run(
+def run_cold(arguments: list[str], folder: Path) -> str:
+    return output(subprocess.run, Path(sys.executable).parent, arguments, folder)
+
+
+def run_forked(arguments: list[str], folder: Path) -> str:
+    return output(forked.run, forked.commands(), arguments, folder)
+
+
+def output(
+    run: Callable[..., "subprocess.CompletedProcess[str]"], commands: Path, arguments: list[str],
+    folder: Path,
+) -> str:  # fmt: skip
+    programs = f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = run(
         [sys.executable, *arguments],
         check=False,
         capture_output=True,
         cwd=folder,
-        env=os.environ
-        | {"NO_COLOR": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        env=os.environ | {"NO_COLOR": "1", "PATH": programs},
         stdin=subprocess.DEVNULL,
         text=True,
         timeout=300,

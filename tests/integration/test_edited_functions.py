@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -144,7 +144,7 @@ def test_a_function_without_source_is_refused_where_a_script_runs(tmp_path: Path
         "try:\n    vl.Ladder('l', [vl.wrap(lambda completions: [1.0], name='judge')]).digest\n"
         "except vl.ConfigError as error:\n    print(error)\n"
     )
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=300,
         cwd=tmp_path, env=dict(os.environ),
     )  # fmt: skip

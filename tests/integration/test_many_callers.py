@@ -11,6 +11,8 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import forked
+
 from verifier_ladder.ledger import open_ledger
 
 RANK = """
@@ -46,7 +48,7 @@ class Rank:
 
     def __init__(self, folder: Path, number: int) -> None:
         """Start it."""
-        self.process = subprocess.Popen(
+        self.process = forked.Popen(
             [sys.executable, str(folder / "rank.py"), str(number), str(folder / "log.txt")],
             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             text=True,
@@ -56,7 +58,7 @@ class Rank:
     def line(self) -> str:
         """What it says next."""
         assert self.process.stdout is not None
-        return self.process.stdout.readline()
+        return str(self.process.stdout.readline())
 
     def ask(self, step: int) -> None:
         """Tell it to score one step."""

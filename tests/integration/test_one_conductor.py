@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 from verifier_ladder.ledger import open_ledger
@@ -59,7 +60,7 @@ class Machine:
 
     def __init__(self, url: str, folder: Path, patience: float) -> None:
         folder.mkdir(exist_ok=True)
-        self.process = subprocess.Popen(
+        self.process = forked.Popen(
             [sys.executable, "-c", SCRIPT, url, folder.name, str(patience)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "TMPDIR": str(folder)},

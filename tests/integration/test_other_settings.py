@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import forked
 import pytest
 from typer.testing import CliRunner
 
@@ -55,7 +55,7 @@ def made(factor: int) -> vl.Ladder:
 def remains(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a campaign left it that was killed."""
     folder = tmp_path_factory.mktemp("killed")
-    subprocess.run([sys.executable, "-c", SCRIPT], cwd=folder, check=False, timeout=300)
+    forked.run([sys.executable, "-c", SCRIPT], cwd=folder, check=False, timeout=300)
     return folder
 
 

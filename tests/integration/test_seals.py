@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import forked
 import pytest
 from settling import DAY, Forecast, World
 from typer.testing import CliRunner
@@ -262,7 +262,7 @@ def test_open_cases_are_told_with_the_checkpoint_to_publish(world: World) -> Non
 def test_the_example_shows_orders_their_seal_and_what_they_earn() -> None:
     example = Path(__file__).parents[2] / "examples" / "orders" / "run.py"
 
-    done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    done = forked.run([sys.executable, example], capture_output=True, text=True, check=False)
 
     assert 0 == done.returncode, done.stderr
     before, after = done.stdout.split("it opened at 101")

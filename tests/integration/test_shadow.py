@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -290,7 +291,7 @@ def test_an_attached_process_has_its_shadow_at_the_home(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(ATTACHED)
     start = partial(
-        subprocess.Popen[str], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        forked.Popen, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
     with start([sys.executable, script, "one"]) as home:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
+
+import forked
 
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import CheckState
@@ -67,7 +68,7 @@ def test_of_a_batch_whose_engine_was_killed_only_the_check_at_work_has_lost_an_a
 def kill_at_work(folder: Path, *candidates: str) -> None:
     """Kill an engine in the midst of the first of some checks."""
     (folder / "script.py").write_text(SCRIPT)
-    first = subprocess.Popen([sys.executable, "script.py", "first", *candidates], cwd=folder)
+    first = forked.Popen([sys.executable, "script.py", "first", *candidates], cwd=folder)
     while not (folder / "started").exists():
         assert first.poll() is None
     first.send_signal(signal.SIGKILL)
@@ -77,7 +78,7 @@ def kill_at_work(folder: Path, *candidates: str) -> None:
 
 def taken_over(folder: Path) -> list[float]:
     """The rewards that the next engine comes to."""
-    second = subprocess.run(
+    second = forked.run(
         [sys.executable, "script.py", "second"], cwd=folder, capture_output=True, text=True,
         timeout=300, check=True,
     )  # fmt: skip

@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from json import loads
 from pathlib import Path
 
+import forked
+
 
 @contextmanager
 def serving(
     command: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
 ) -> Iterator[str]:
     """The address of a command that tells it as JSON, until the block ends."""
-    with subprocess.Popen(
+    with forked.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment
     ) as process:
         assert process.stdout is not None

@@ -6,10 +6,10 @@ and the test stays.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 
@@ -21,7 +21,7 @@ def later(*, reason: str) -> pytest.MarkDecorator:
 @later(reason="H3: tokens stand in a file beside the ledger")
 def test_tokens_stand_in_the_ledger(tmp_path: Path) -> None:
     vladder = [sys.executable, "-m", "verifier_ladder.cli"]
-    made = subprocess.run(
+    made = forked.run(
         [*vladder, "token", "add", "one", "--scope", "score", "--ledger", "l.db"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip

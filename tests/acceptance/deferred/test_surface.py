@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -26,7 +27,7 @@ def later(*, reason: str) -> pytest.MarkDecorator:
 
 def vladder(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder."""
-    return subprocess.run(
+    return forked.run(
         [sys.executable, "-m", "verifier_ladder.cli", *words],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip

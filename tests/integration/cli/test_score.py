@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 from verifier_ladder.ledger import open_ledger
@@ -51,7 +52,7 @@ def start(folder: Path) -> Iterator[Start]:
     running: list[subprocess.Popen[str]] = []
 
     def made(*arguments: str, **environment: str) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
+        process = forked.Popen(
             [*VLADDER, *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env={**os.environ, **environment},
         )  # fmt: skip
@@ -173,7 +174,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, start: Start) -> None
     read, write = os.pipe()
     os.close(read)
 
-    done = subprocess.run(
+    done = forked.run(
         [*VLADDER, "ledger", "show", "1"],
         cwd=folder, stdout=write, stderr=subprocess.PIPE, text=True, check=False, timeout=300,
     )  # fmt: skip
@@ -185,14 +186,16 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, start: Start) -> None
 
 @pytest.mark.parametrize("words", ["verifier ls", "verifier ls --json", "--help", "doctor --json"])
 def test_a_full_disk_is_told_in_one_line(folder: Path, words: str) -> None:
-    done = subprocess.run(
-        ["/bin/bash", "-c", f"{' '.join(VLADDER)} {words} > /dev/full"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    with Path("/dev/full").open("w") as full:
+        done = forked.run(
+            [*VLADDER, *words.split()],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
+        )
 
     assert 1 == len([line for line in done.stderr.splitlines() if "No space left" in line])
     assert "Traceback" not in done.stderr
@@ -224,7 +227,7 @@ def test_sigterm_leaves_nothing_half_written_and_exits_with_143(
     run(start, *SCORE)
     (folder / "out").mkdir()
 
-    ended = subprocess.run(
+    ended = forked.run(
         [sys.executable, "-c", ENDED, *command], cwd=folder, capture_output=True, text=True,
         check=False,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 from comparing import (
     assert_replays,
@@ -50,7 +51,7 @@ if __name__ == "__main__":
 def started(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Run the script."""
     (folder / "mine.py").write_text(SCRIPT)
-    return subprocess.Popen(
+    return forked.Popen(
         [sys.executable, "mine.py", *words], cwd=folder, text=True, stdout=subprocess.PIPE
     )
 
@@ -93,7 +94,7 @@ def test_a_worker_of_the_command_line_takes_a_group_on_postgresql(
 ) -> None:
     campaign = started(tmp_path, postgresql, "workers", "a", "aaa", "aa")
     (tmp_path / "go").touch()
-    worker = subprocess.Popen(
+    worker = forked.Popen(
         [sys.executable, "-m", "verifier_ladder.cli", "worker", "start", "--import", "mine.py",
          "--ledger", postgresql],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

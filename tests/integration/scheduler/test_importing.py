@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -314,7 +315,7 @@ def test_an_attached_process_imports_at_the_home(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(ATTACHED)
     start = partial(
-        subprocess.Popen[str], [sys.executable, script], cwd=tmp_path, stdin=subprocess.PIPE,
+        forked.Popen, [sys.executable, script], cwd=tmp_path, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     with start() as home:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 from typer.testing import CliRunner
 
@@ -42,7 +43,7 @@ def test_processes_share_one_campaign(
     postgresql: str, postgresql_server: PostgresqlServer
 ) -> None:
     ranks = [
-        subprocess.Popen(
+        forked.Popen(
             [sys.executable, "-c", RANK, postgresql, f"run {number}"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ,
         )

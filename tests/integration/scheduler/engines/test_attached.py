@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -76,7 +76,7 @@ def test_an_error_at_the_home_is_told_once_and_the_batch_is_scored_once(
     (tmp_path / "attached.py").write_text(SCRIPT)
     ledger, calls = tmp_path / "ledger.db", tmp_path / "calls"
     with vl.Campaign.open("home", ladder=vl.Ladder("home", [length]), ledger=ledger) as home:
-        done = subprocess.run(
+        done = forked.run(
             [sys.executable, "attached.py", str(ledger), error, str(calls)],
             cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import forked
 import pytest
 from celery import Celery
 from redis import Redis
@@ -80,7 +81,7 @@ def worker(url: str, broker: RedisServer, tmp_path: Path) -> Iterator[subprocess
     (tmp_path / "mine.py").write_text(CODE)
     open_ledger(url).close()
     with (tmp_path / "worker.log").open("w") as log:
-        process = subprocess.Popen(
+        process = forked.Popen(
             [sys.executable, "-m", "verifier_ladder.cli", "worker", "start", "--import", "mine.py",
              "--ledger", url, "--workers", "1", "--broker", broker.url],
             cwd=tmp_path, stderr=log, stdout=log, text=True,
@@ -132,7 +133,7 @@ def forged(sent: bytes, canary: Path) -> list[bytes | str]:
 
 
 def test_messages_and_commands_of_strangers_do_nothing_and_honest_ones_are_heard(
-    url: str, broker: RedisServer, worker: subprocess.Popen[str], tmp_path: Path
+    url: str, broker: RedisServer, worker: forked.Popen, tmp_path: Path
 ) -> None:
     canary = tmp_path / "canary"
     store: Any = Redis.from_url(broker.url)
@@ -150,7 +151,7 @@ def test_messages_and_commands_of_strangers_do_nothing_and_honest_ones_are_heard
     assert not control.ping(timeout=1.0)
     until(lambda: not store.llen(QUEUE), worker)
 
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "mine.py", url], cwd=tmp_path, check=False, timeout=300,
         env={**os.environ, "VLADDER_BROKER": broker.url},
     )  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from threading import Event, Thread, current_thread
 from typing import Any
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -87,7 +87,7 @@ def test_a_process_that_is_refused_and_gone_ends_nobodys_campaign(
     (tmp_path / "other.py").write_text(OTHER)
     with vl.Campaign.open("one", ladder=LADDER, ledger=url) as campaign:
         monkeypatch.setattr(homes.Home, "conductor", refuse_later)
-        process = subprocess.Popen([sys.executable, "other.py", url], cwd=tmp_path)
+        process = forked.Popen([sys.executable, "other.py", url], cwd=tmp_path)
         is_asked = is_asking.wait(60)
         process.kill()
         process.wait()
@@ -153,7 +153,7 @@ def test_a_home_that_says_nothing_is_not_waited_for_without_end(
 def test_forked_children_hold_nothing_of_a_home(tmp_path: Path) -> None:
     (tmp_path / "forks.py").write_text(FORKS)
 
-    done = subprocess.run(
+    done = forked.run(
         [sys.executable, "forks.py", "ledger.db"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip

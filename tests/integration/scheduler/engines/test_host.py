@@ -14,6 +14,7 @@ from threading import Event, current_thread
 from time import time
 from typing import Any
 
+import forked
 import pytest
 
 import verifier_ladder as vl
@@ -354,7 +355,7 @@ def test_only_leases_of_dead_processes_are_taken_over(
     open_: Open, ledger: Ledger, who: str, deaths: int, state: CheckState
 ) -> None:
     name = "from verifier_ladder.scheduler.engines.owners import new_owner; print(new_owner())"
-    told = subprocess.run([sys.executable, "-c", name], capture_output=True, text=True, check=True)
+    told = forked.run([sys.executable, "-c", name], capture_output=True, text=True, check=True)
     owner = told.stdout.strip() if who == "dead" else new_owner()
     with open_() as campaign:
         campaign.score(["a"])
@@ -385,7 +386,7 @@ if __name__ == "__main__":
 
 def command(folder: Path, *options: str) -> subprocess.Popen[str]:
     """Start a worker of the command line."""
-    return subprocess.Popen(
+    return forked.Popen(
         [sys.executable, "-m", "verifier_ladder.cli", "worker", "start", "--import", "mine.py",
          *options],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -394,7 +395,7 @@ def command(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 def test_the_command_runs_what_is_queued_and_ends_when_idle(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCRIPT)
-    subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
+    forked.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
 
     _, said = command(tmp_path, "--until-idle", "--tier", "simulation").communicate(timeout=300)
 
@@ -406,7 +407,7 @@ def test_the_command_runs_what_is_queued_and_ends_when_idle(tmp_path: Path) -> N
 
 def test_sigterm_ends_the_command_in_order(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCRIPT)
-    subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
+    forked.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
     worker = command(tmp_path, "--grace", "5 s")
     assert worker.stderr is not None
     assert worker.stderr.readline().startswith("worker ")
@@ -419,7 +420,7 @@ def test_sigterm_ends_the_command_in_order(tmp_path: Path) -> None:
 
 def test_the_end_of_a_slurm_job_must_be_known(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCRIPT)
-    subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
+    forked.run([sys.executable, "mine.py"], cwd=tmp_path, check=True)
 
     worker = command(tmp_path, "--until-walltime")
     _, said = worker.communicate(timeout=300)

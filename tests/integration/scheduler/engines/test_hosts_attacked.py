@@ -19,6 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forked
 import psycopg
 import pytest
 
@@ -93,14 +94,14 @@ class Scene(NamedTuple):
 
     def ask(self, *texts: str, ladder: str = "ladder", engine: str = "workers") -> None:
         """Have an honest campaign ask for checks."""
-        subprocess.run(
+        forked.run(
             [sys.executable, "-c", SCRIPT, self.url, engine, ladder, *texts], cwd=self.folder,
             check=True, timeout=300, env=SECRET,
         )  # fmt: skip
 
     def worker(self, *options: str) -> subprocess.Popen[str]:
         """Start a worker of the command line."""
-        return subprocess.Popen(
+        return forked.Popen(
             [sys.executable, "-c", CLI, "worker", "start", "--import", "mine.py", "--ledger",
              self.url, "--workers", "1", "--json", *options],
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=SECRET,

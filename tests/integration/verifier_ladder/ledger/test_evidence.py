@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import forked
 import pytest
 from typer.testing import CliRunner
 
@@ -115,7 +116,7 @@ def _as_nobody(path: Path) -> "subprocess.CompletedProcess[str]":
         "    found = ledger.verify()\n"
         "    print(found.problems, found.is_compared_with_note)\n"
     )
-    return subprocess.run(
+    return forked.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd="/"
     )
 
@@ -155,11 +156,11 @@ def asks(folder: Path) -> Iterator[Callable[..., str]]:
                 path=sys.path, command=command, nobody=NOBODY,
                 scratch=f"{made}/mine", folder=f"{made}/others",
             )  # fmt: skip
-            done = subprocess.run(
+            done = forked.run(
                 [sys.executable, "-c", program],
                 check=False, capture_output=True, text=True, cwd="/",
             )  # fmt: skip
-            return done.stdout + done.stderr
+            return f"{done.stdout}{done.stderr}"
 
         yield ask
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from time import monotonic
 
+import forked
 import pytest
 
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -52,7 +53,7 @@ while claims := ledger.claim(owner=sys.argv[2], lease=60, limit=7, now=time()):
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return forked.Popen(
         [sys.executable, "-c", script, *arguments],
         stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True,
     )  # fmt: skip

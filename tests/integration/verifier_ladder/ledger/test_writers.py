@@ -9,6 +9,7 @@ from itertools import pairwise
 from threading import Barrier, Event
 from typing import TypeVar
 
+import forked
 import pytest
 
 from verifier_ladder.cost import Cost
@@ -85,7 +86,7 @@ def all_at_once(call: Callable[[int], T]) -> list[T]:
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return forked.Popen(
         [sys.executable, "-c", script, *arguments],
         stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 LADDER = """
@@ -37,7 +38,7 @@ class Served:
             sys.executable, "-P", "-m", "verifier_ladder.cli", "serve", f"served.py:{ladder}",
             "--json", "--port", "0", "--linger", "0 s", *arguments,
         ]  # fmt: skip
-        self.process = subprocess.Popen(
+        self.process = forked.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=os.environ | {"VLADDER_LEDGER": "ledger.db"},
         )  # fmt: skip

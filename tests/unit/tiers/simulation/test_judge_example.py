@@ -2,10 +2,10 @@
 
 import csv
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 ROOT = Path(__file__).parents[4]
@@ -22,8 +22,8 @@ def test_every_example_is_known() -> None:
 
 @pytest.mark.parametrize("name", REWARDS)
 def test_the_example_runs_with_one_command(tmp_path: Path, name: str) -> None:
-    vladder, scored = Path(sys.executable).with_name("vladder"), tmp_path / "scored.csv"
-    done = subprocess.run(
+    vladder, scored = forked.commands() / "vladder", tmp_path / "scored.csv"
+    done = forked.run(
         [sys.executable, "examples/judge/fake_endpoint.py", vladder, "score",
          "examples/judge/rollouts.jsonl", "--ladder", f"examples/judge/{name}.toml",
          "--ledger", tmp_path / "ledger.db", "--out", scored],
