@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from verifier_ladder.analysis import standtable
+from verifier_ladder.analysis.audited import StepSums
 from verifier_ladder.analysis.filling import LABEL, WIDTHS, Standing, fill
 from verifier_ladder.analysis.indexfile import IndexFile, index_file
 from verifier_ladder.errors import ConfigError
@@ -459,9 +460,7 @@ class CandidateIndex:
     def curve(self, campaign: str, run: str) -> list[StepPoint]:
         """What the learner was told, step by step, and what audits say of the same samples.
 
-        A sample that the top tier has judged speaks for one over the chance with which it was
-        asked; those that a lower tier has rejected speak for themselves. Where nothing of a step
-        was judged, nothing is said of it.
+        See `StepSums`; where nothing of a step was judged, nothing is said of it.
         """
         with self._file.reading() as connection:
             number = connection.execute(
@@ -479,13 +478,13 @@ class CandidateIndex:
             kept = max(width for width in WIDTHS if width <= max(1, (last - first) // _POINTS))
             begun = first // kept * kept
             width = -(-(last - begun + 1) // (_POINTS * kept)) * kept
+            sums = ", ".join(f"total({name})" for name in StepSums._fields)
             rows = connection.execute(
-                "SELECT min(step), total(samples), total(rewarded), total(told), total(rejected), "
-                "total(rejected_told), total(audited), total(weight), total(truth) FROM step "
+                f"SELECT min(step), {sums} FROM step "
                 "WHERE run = ? AND width = ? GROUP BY (step - ?) / ? ORDER BY 1",
                 (*number, kept, begun, width),
             ).fetchall()
-        return [_point((max(first, step), *sums)) for step, *sums in rows]
+        return [_point(max(first, step), StepSums(*its)) for step, *its in rows]
 
     def _sign(self, connection: sqlite3.Connection, campaign: int) -> float:
         """1 if more of the target is better, -1 if less is."""
@@ -664,11 +663,5 @@ def _examples(
     return tuple((row[0].hex(), row[1].hex(), row[2]) for row in rows if row is not None)
 
 
-def _point(sums: Sequence[float]) -> StepPoint:
-    step, samples, rewarded, told, rejected, rejected_told, audited, weight, truth = sums
-    mean = told / rewarded if rewarded and rejected == rewarded else None
-    if weight > 0.0 and rewarded > 0.0:
-        mean = (rejected_told + (rewarded - rejected) * truth / weight) / rewarded
-    return StepPoint(
-        int(step), int(samples), told / rewarded if rewarded else None, mean, int(audited)
-    )
+def _point(step: int, sums: StepSums) -> StepPoint:
+    return StepPoint(step, int(sums.samples), sums.mean, sums.mean_truth, int(sums.audited))

@@ -13,12 +13,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from math import isfinite
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from verifier_ladder.analysis import champions, pairtable, spells, standtable
+from verifier_ladder.analysis.audited import AuditedSample, StepSums, weights_of
 from verifier_ladder.candidate import MOST_PLACES
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger import Ledger
@@ -71,31 +71,6 @@ class Standing(IntEnum):
     def label(self) -> str:
         """The word for it in pages and addresses."""
         return self.name.lower()
-
-
-class _Told(NamedTuple):
-    """One sample, as far as curves need it."""
-
-    reward: float | None
-    rejected: int
-    """1 if a tier below the top has rejected its candidate."""
-    truth: float | None
-    """What the top tier says of it, on the learner's scale."""
-    weight: float
-    """For how many samples that speaks: one over the chance with which it was asked. Of one that
-    a lower tier has rejected it speaks for itself alone."""
-
-    def sums(self) -> tuple[float, ...]:
-        """What it adds to its step, in the order of the table `step`."""
-        has, is_audited = self.reward is not None, self.truth is not None and not self.rejected
-        reward, truth = self.reward or 0.0, self.truth or 0.0
-        is_reject = has and bool(self.rejected)
-        own = reward if self.truth is None else truth
-        return (
-            1.0, float(has), reward, float(is_reject),
-            own if is_reject else 0.0, float(is_audited), self.weight * is_audited,
-            self.weight * truth * is_audited,
-        )  # fmt: skip
 
 
 def fill(connection: sqlite3.Connection, ledger: Ledger) -> int:
@@ -309,7 +284,6 @@ class _OfCampaign:
                 self._ask_again(block.samples)
         self._borrow()
         self.places = self._places()
-        self.below = [places for tier, places in self.places if tier != self.tally.top]
         for entry, block in taken:
             if block.samples is not None and block.rewards:
                 self._samples(entry, block, block.samples)
@@ -469,10 +443,10 @@ class _OfCampaign:
     # -- samples ---------------------------------------------------------------------------------
 
     def _samples(self, entry: Entry, block: Block, samples: SampleColumns) -> None:
-        run, chances = self._run(samples.run), _chances(block)
+        run, weights = self._run(samples.run), weights_of(block)
         tasks = samples.tasks or [b""] * len(samples.contents)
         positions = listed(samples.positions)
-        sums = self.steps.setdefault((run, samples.step), [0.0] * 8)
+        sums = self.steps.setdefault((run, samples.step), [0.0] * len(StepSums._fields))
         is_begun = self.run(
             "SELECT 1 FROM sample WHERE run = ? AND step = ? LIMIT 1", (run, samples.step)
         ).fetchone()
@@ -488,24 +462,18 @@ class _OfCampaign:
                 party = _text(samples.groups[at])
             subject = self.tally.subjects[key]
             self.runs_of.setdefault(key, set()).add(run)
+            before = AuditedSample(*old[5:]) if old else None
             is_judged = self.judge is not None and reward.tier == self.judge
-            told = _Told(
-                reward.value, int(self._is_sorted_out(subject)),
-                self.tally.truth(subject) if is_judged else None,
-                chances.get(at, old[8] if old else 1.0),
-            )  # fmt: skip
+            truth = self.tally.truth(subject) if is_judged else None
+            told = AuditedSample.of(reward, self.judge, truth, weights.get(at), before)
             self.sampled[spot] = (*spot, self.rows[key], party, *told)
-            before = _Told(*old[5:]).sums() if old else (0.0,) * len(sums)
-            for place, (new, was) in enumerate(zip(told.sums(), before, strict=True)):
+            was_told = before.sums if before else StepSums()
+            for place, (new, was) in enumerate(zip(told.sums, was_told, strict=True)):
                 sums[place] += new - was
             if block.kind == "score":
                 self.last[key] = spot
                 self.first.setdefault(key, samples.step)
             self.mentions.add((self.rows[key], int(block.kind != "score"), entry.id))
-
-    def _is_sorted_out(self, subject: Subject) -> bool:
-        """Whether a tier below the top has rejected it."""
-        return any(subject.stand(places) is Stand.REJECTED for places in self.below)
 
     def _run(self, name: str) -> int:
         values = (self.id, _text(name))
@@ -594,10 +562,7 @@ class _OfCampaign:
                 place = (run, width, step // width * width)
                 known = rows.get(place, (0.0,) * len(sums))
                 rows[place] = [a + b for a, b in zip(known, sums, strict=True)]
-        names = (
-            "samples", "rewarded", "told", "rejected", "rejected_told", "audited",
-            "weight", "truth",
-        )  # fmt: skip
+        names = StepSums._fields
         changes = ", ".join(f"{name} = {name} + excluded.{name}" for name in names)
         self.batch.connection.executemany(
             f"INSERT INTO step VALUES ({', '.join('?' * (3 + len(names)))}) "
@@ -620,16 +585,6 @@ _STANDINGS = {
     Stand.REJECTED: Standing.REJECTED, Stand.FAILED: Standing.FAILED,
     Stand.ABSTAINED: Standing.ABSTAINED, Stand.ACCEPTED: Standing.ACCEPTED,
 }  # fmt: skip
-
-
-def _chances(block: Block) -> dict[int, float]:
-    """For how many samples each speaks of which a draw is told, by its place in the block."""
-    found = {}
-    for columns in block.decisions:
-        for place, draw in zip(columns.sample, columns.draws(), strict=True):
-            if isfinite(draw.propensity) and draw.propensity > 0.0:
-                found[place] = 1.0 / draw.propensity
-    return found
 
 
 def _text(text: str) -> str:

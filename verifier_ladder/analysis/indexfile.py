@@ -23,7 +23,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import beside, cache_folder, make_private
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Raise it whenever the tables change, or what is written into them."""
 _BUSY = 60.0
 """Seconds to wait for another viewer of the same ledger, which fills the same index."""
@@ -78,7 +78,7 @@ CREATE TABLE step (
     samples REAL NOT NULL DEFAULT 0,
     rewarded REAL NOT NULL DEFAULT 0, told REAL NOT NULL DEFAULT 0,
     rejected REAL NOT NULL DEFAULT 0,
-    rejected_told REAL NOT NULL DEFAULT 0, audited REAL NOT NULL DEFAULT 0,
+    rejected_truth REAL NOT NULL DEFAULT 0, audited REAL NOT NULL DEFAULT 0,
     weight REAL NOT NULL DEFAULT 0, truth REAL NOT NULL DEFAULT 0,
     PRIMARY KEY (run, width, step)
 ) WITHOUT ROWID;
