@@ -442,13 +442,15 @@ class Campaign(CampaignTruth):
     def _leave(self) -> None:
         self._alarms.look(at_once=True)
         self._is_closed = True
-        if self._tracker is not None:
-            self._tracker.close()
         if self._shadow is not None:
             self._shadow.close()
         leave(self.name, self.ledger, self._conductor)
-        if self._owns_ledger:
-            self.ledger.close()
+        try:  # Whoever is tired of waiting for a tracker has lost its last numbers, and no more.
+            if self._tracker is not None:
+                self._tracker.close()
+        finally:
+            if self._owns_ledger:
+                self.ledger.close()
 
     def __enter__(self) -> Self:
         """Use it as a context manager."""

@@ -137,10 +137,9 @@ class CampaignRecord:
         Args:
             after: Cursor of what was seen before; 0 for all.
         """
-        return [
-            Alarm.from_json(self.ledger.read(entry).facts)
-            for entry in self.ledger.entries(after=after, kind="alarm", campaign=self.name)
-        ]
+        from verifier_ladder.analysis.totals import drift_alarms
+
+        return drift_alarms(self.ledger, self.name, after)
 
     @property
     def gaming_alarms(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -35,6 +35,16 @@ def trained_name(run: str) -> str:
         ('first', 'first')
     """
     return run.removesuffix(_EVALUATION)
+
+
+def trainings_first(runs: Iterable[str]) -> list[str]:
+    """The same names, with those of evaluations behind all others.
+
+    Example:
+        >>> trainings_first(["second/eval", "second", "first"])
+        ['second', 'first', 'second/eval']
+    """
+    return sorted(runs, key=lambda name: name.endswith(_EVALUATION))
 
 
 def _user() -> str:

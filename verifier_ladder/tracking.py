@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Event, Lock, Thread
 from time import monotonic, time
 from typing import Any, Final, NamedTuple, Protocol
 
-from verifier_ladder.alerts.rules import rules_as_set
 from verifier_ladder.analysis.audited import AuditedSteps
+from verifier_ladder.analysis.totals import recorded_alarms, unanswered_text
 from verifier_ladder.budget import place_label
 from verifier_ladder.containment import ContainedLog, Containment
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.counting import ALL_STEPS, StepCount
-from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.ledger.counting import StepCount
 from verifier_ladder.text import printable
-from verifier_ladder.unanswered import unanswered_alarm
 
 _LOG = ContainedLog("verifier_ladder")
 PATIENCE: Final = 10.0
@@ -124,15 +122,26 @@ class TensorBoardSink:
                 self._writer.add_text(name, text, point.step)
 
 
-def _active() -> Iterator[tuple[str, str, Sink | None]]:
-    """Trackers, and the run that this thread has there; None where one has surely ended."""
+_Found = tuple[str, "Sink | None"]
+"""A run and where its points go; None where it has surely ended."""
+
+
+def _wandb() -> _Found:
     run = getattr(sys.modules.get("wandb"), "run", None)
-    yield "wandb", str(getattr(run, "id", "")), None if run is None else WandbSink(run)
+    return str(getattr(run, "id", "")), None if run is None else WandbSink(run)
+
+
+def _mlflow() -> _Found | None:
+    """The run that is active in this thread; None if that is not known."""
     mlflow = sys.modules.get("mlflow")
     active = getattr(mlflow, "active_run", None)
-    if callable(active) and (mine := active()) is not None:
-        run_id = str(mine.info.run_id)
-        yield "mlflow", run_id, MlflowSink(mlflow, run_id)
+    if not callable(active) or (mine := active()) is None:
+        return None
+    run_id = str(mine.info.run_id)
+    return run_id, MlflowSink(mlflow, run_id)
+
+
+_LOOKS: Final[Mapping[str, Callable[[], _Found | None]]] = {"wandb": _wandb, "mlflow": _mlflow}
 
 
 class Tracker:
@@ -181,13 +190,20 @@ class Tracker:
                 )
             with self._lock:
                 self._sinks["tensorboard"] = "", TensorBoardSink(writer)
-        with self._contained(), self._lock:
-            for kind, run, sink in _active():
-                if sink is None:
-                    self._sinks.pop(kind, None)
-                elif self._sinks.get(kind, ("", None))[0] != run:
-                    self._sinks[kind] = run, sink
+        for kind, look in _LOOKS.items():
+            with self._contained():
+                self._use(kind, look())
         self._wake.set()
+
+    def _use(self, kind: str, found: _Found | None) -> None:
+        if found is None:
+            return
+        run, sink = found
+        with self._lock:
+            if sink is None:
+                self._sinks.pop(kind, None)
+            elif self._sinks.get(kind, ("", None))[0] != run:
+                self._sinks[kind] = run, sink
 
     def close(self) -> None:
         """Send what there still is, and end; a tracker that hangs is not waited for."""
@@ -230,18 +246,18 @@ class _Points:
         self._prefix = f"vladder/{_ODD.sub('_', campaign)}"
         self._cursor = ledger.newest()
         self._steps = AuditedSteps(ledger, campaign, after=self._cursor, run=run)
-        self._newest = max((count.step for count in self._counts()), default=-1)
-        self._told = self._newest
+        self._newest = self._told = -1
+        self._newest = self._told = max((count.step for count in self._counts()), default=-1)
         self._steps.forget(run, self._newest)
         self._alarms = 0
         self._is_unanswered = False
 
     def told(self, *, is_last: bool) -> Iterator[Point]:
         """What the learner was told in the steps that are over."""
-        counts = [count for count in self._counts() if count.step > self._told]
+        counts = self._counts()
         spent = self._spent() if counts else {}
         self._newest = max((count.step for count in counts), default=self._newest)
-        for count in sorted(counts, key=lambda count: count.step):
+        for count in counts:
             if count.step < self._newest or is_last:
                 self._told = count.step
                 yield self._point("", count.step, {**_rewards(count), **spent})
@@ -262,19 +278,18 @@ class _Points:
 
     def alarms(self, *, is_last: bool) -> Iterator[Point]:  # noqa: ARG002 - as the others
         """Alarms that were raised, each at the step whose audits raised it."""
-        for entry in self._ledger.entries(
-            after=self._cursor, kind="alarm", campaign=self._campaign
-        ):
-            self._cursor = entry.id
-            alarm = Alarm.from_json(self._ledger.read(entry).facts)
-            if alarm.last.run == self._run:
+        for entry, alarm in recorded_alarms(self._ledger, self._campaign, self._cursor):
+            self._cursor = entry
+            if alarm is not None and alarm.last.run == self._run:
                 yield self._alarm(alarm.last.step, alarm.text)
         if not self._is_unanswered and (text := self._unanswered()):
             self._is_unanswered = True
             yield self._alarm(max(0, self._newest), text)
 
     def _counts(self) -> list[StepCount]:
-        return [c for c in self._ledger.step_counts(self._campaign) if c.run == self._run]
+        """The steps that are not told yet."""
+        found = self._ledger.step_counts(self._campaign, since=self._told + 1)
+        return [count for count in found if count.run == self._run]
 
     def _spent(self) -> dict[str, float]:
         """What was spent of each resource until now, by tier."""
@@ -291,9 +306,8 @@ class _Points:
     def _unanswered(self) -> str | None:
         """What there is to say of samples without a reward; None if they are few."""
         for run in self._ledger.step_counts(self._campaign, whole_runs=True):
-            if run.run == self._run and run.step == ALL_STEPS and not run.unsummed:
-                ended = run.samples - max(0, run.waiting)
-                return unanswered_alarm(ended - run.known, ended, rules_as_set())
+            if run.run == self._run:
+                return unanswered_text(run)
         return None
 
     def _point(
@@ -315,5 +329,6 @@ def _rewards(count: StepCount) -> dict[str, float]:
         told["reward"] = count.mean
     if count.samples and not count.unsummed:
         told["unknown"] = 1.0 - count.known / count.samples
-        told["pending"] = max(0, count.waiting) / count.samples
+        if count.waiting >= 0:
+            told["pending"] = count.waiting / count.samples
     return told

@@ -16,8 +16,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import verifier_ladder as vl
-from verifier_ladder.analysis.counts import campaign_counts
 from verifier_ladder.analysis.overview import overview
+from verifier_ladder.analysis.totals import campaign_counts
 from verifier_ladder.cli.app import app
 from verifier_ladder.report import render_report
 from verifier_ladder.resource import Resource

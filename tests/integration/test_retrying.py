@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import verifier_ladder as vl
-from verifier_ladder.analysis.counts import campaign_counts
+from verifier_ladder.analysis.totals import campaign_counts
 from verifier_ladder.checkstory import story_of
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.retrying import Retried, retry

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from math import fsum, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from verifier_ladder.candidate import MOST_PLACES
 from verifier_ladder.ledger import Ledger
@@ -190,8 +190,10 @@ class AuditedSteps:
     def forget(self, run: str, step: int) -> None:
         """Keep nothing of a step and of those before it, and take nothing of them any more."""
         self._over[run] = max(step, self._over.get(run, -1))
-        for key in [key for key in self._steps if key[0] == run and key[1] <= step]:
-            del self._steps[key]
+        over: list[dict[Any, Any]] = [self._steps, *self._corrections]
+        for known in over:
+            for key in [key for key in known if key[0] == run and key[1] <= step]:
+                del known[key]
 
     def _take(self, block: Block) -> None:
         samples = block.samples

@@ -23,6 +23,7 @@ from verifier_ladder.analysis.filling import LABEL, WIDTHS, Standing, fill
 from verifier_ladder.analysis.indexfile import IndexFile, index_file
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.run import trainings_first
 from verifier_ladder.summary.subject import Stand
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
@@ -447,15 +448,16 @@ class CandidateIndex:
             ]  # fmt: skip
 
     def runs(self, campaign: str) -> list[str]:
-        """The runs that have samples, the newest first."""
+        """The runs that have samples, the newest first, and evaluations behind trainings."""
         with self._file.reading() as connection:
-            return _first(
+            found: list[str] = _first(
                 connection,
                 "SELECT name FROM run r WHERE campaign = ? "
                 "AND EXISTS (SELECT 1 FROM sample s WHERE s.run = r.id) "
                 "ORDER BY id DESC LIMIT 200",
                 _campaign(connection, campaign),
             )
+        return trainings_first(found)
 
     def curve(self, campaign: str, run: str) -> list[StepPoint]:
         """What the learner was told, step by step, and what audits say of the same samples.

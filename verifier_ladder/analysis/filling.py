@@ -383,6 +383,7 @@ class _OfCampaign:
     def _write(self, key: bytes, subject: Subject, at: _At) -> None:
         tally, (standing, stands) = self.tally, at
         sign, is_out = tally.sign, standing is Standing.REJECTED
+        is_out = is_out or not tally.are_comparable
         known, spread = (None, None) if is_out else subject.best_known(tally.top) or (None, None)
         truth, _ = (None if is_out else subject.score(tally.top)) or (None, None)
         told = {"scores": subject.scores, "stands": [[tier, int(stand)] for tier, stand in stands]}

@@ -122,7 +122,7 @@ def _sounded(told: CampaignTotals) -> Iterator[Sounded]:
             text, alarm.headline, alarm.stratum, alarm.last.run, alarm.last.step,
             alarm.first.step, alarm.is_gamed, entry,
         )  # fmt: skip
-    if (said := told.unanswered) is not None:
+    if (said := told.counts.unanswered) is not None:
         yield Sounded(said, said, "", "", None, None, is_gamed=False, entry=None)
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
-from verifier_ladder.analysis.totals import CampaignTotals, campaign_totals, recorded_alarms
+from verifier_ladder.analysis.totals import CampaignTotals, campaign_totals
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.records import CampaignRow, CheckRow, CheckState
 from verifier_ladder.resource import Resource
-from verifier_ladder.scheduler.drift import Alarm
+from verifier_ladder.reward import definitive_of
 from verifier_ladder.status import TierStatus, tiers_of
 from verifier_ladder.summary import CandidateSummary, OpenCase, Score, Summary, TierSummary
 from verifier_ladder.summary.reading import open_cases
@@ -67,6 +67,7 @@ class Overview:
                 else counts.samples - known, "mean": counts.rewards.mean, "best": None,
                 "revised": counts.revised,
             },
+            "winner": self._candidate(self.best[0]) if self.best else None,
             "best": None if self.best is None else list(map(self._candidate, self.best)),
             "alarms": list(told.alarms), "cases": [_plain(case) for case in self.cases],
             "runs": [_plain(run) for run in told.runs],
@@ -117,33 +118,56 @@ def overview(ledger: Ledger, campaign: str) -> Overview:
     return Overview(told, open_cases(ledger, campaign), _best(ledger, told.row))
 
 
-def drift_alarms(ledger: Ledger, campaign: str) -> Sequence[Alarm]:
-    """What audits of a campaign have found, oldest first: no other entry is read for it."""
-    return [alarm for _, alarm in recorded_alarms(ledger, campaign) if alarm is not None]
-
-
 def _best(ledger: Ledger, row: CampaignRow) -> tuple[Best, ...] | None:
     """The best by the top tier's own answers to what was asked through the queue."""
-    name = _judge(row)
-    if name is None:
+    judge = _judge(row)
+    if judge is None:
         return None
+    said = {name: _said(ledger, row.name, name) for name in (judge, *_vetoes(row, judge))}
+    if None in said.values():
+        return None
+    refused = {
+        check.content_key for told in said.values() for check, verdict in told or ()
+        if verdict.outcome is Outcome.REJECT
+    }  # fmt: skip
+    heard: dict[bytes, list[tuple[CheckRow, Verdict]]] = {}
+    for check, verdict in said[judge] or ():
+        if verdict.score is not None and check.content_key not in refused:
+            heard.setdefault(check.content_key, []).append((check, verdict))
+    sign = -1.0 if (row.ladder.get("target") or {}).get("direction") == "minimise" else 1.0
+    scores = {key: _score(judge, [verdict for _, verdict in its]) for key, its in heard.items()}
+    chosen = heapq.nsmallest(_BEST, scores, key=lambda key: (-sign * scores[key].value, key))
+    texts = _texts(ledger, [heard[key][0][0].check_key for key in chosen])
+    return tuple(Best(key.hex(), texts.get(key, ""), scores[key]) for key in chosen)
+
+
+def _said(ledger: Ledger, campaign: str, verifier: str) -> list[tuple[CheckRow, Verdict]] | None:
+    """What a verifier has answered through the queue; None where that is too much to look through.
+
+    Of several versions only the last one's.
+    """
     asked = ledger.checks(
-        states=[CheckState.DONE], campaign=row.name, verifier=name, limit=MOST_JUDGED + 1,
+        states=[CheckState.DONE], campaign=campaign, verifier=verifier, limit=MOST_JUDGED + 1,
         payloads=False,
     )  # fmt: skip
     if len(asked) > MOST_JUDGED:
         return None
-    said = ledger.verdicts([check.check_key for check in asked])
-    heard: dict[bytes, list[tuple[CheckRow, Verdict]]] = {}
-    for check in asked:
-        verdict = said.get(check.check_key)
-        if verdict and verdict.outcome is Outcome.ACCEPT and verdict.score is not None:
-            heard.setdefault(check.content_key, []).append((check, verdict))
-    sign = -1.0 if (row.ladder.get("target") or {}).get("direction") == "minimise" else 1.0
-    scores = {key: _score(name, [verdict for _, verdict in its]) for key, its in heard.items()}
-    chosen = heapq.nsmallest(_BEST, scores, key=lambda key: (-sign * scores[key].value, key))
-    texts = _texts(ledger, [heard[key][0][0].check_key for key in chosen])
-    return tuple(Best(key.hex(), texts.get(key, ""), scores[key]) for key in chosen)
+    known = ledger.verdicts([check.check_key for check in asked])
+    said = [(check, v) for check in asked if (v := known.get(check.check_key)) and v.is_answer]
+    newest = {check.content_key: check.version for check, _ in said}
+    return [(check, v) for check, v in said if check.version == newest[check.content_key]]
+
+
+def _vetoes(row: CampaignRow, judge: str) -> list[str]:
+    """Who else keeps a candidate that the judge has scored from being one of the best.
+
+    They are the other verifiers of the top tier, and those whose rejects nobody overrules.
+    """
+    top, definitive = tiers_of(row)[-1], definitive_of(row.ladder)
+    return [
+        str(v["name"]) for v in row.ladder["verifiers"] if v["name"] != judge
+        and v["tier"] != Tier.FAST.label and (v["tier"] == top.label or v["name"] in definitive)
+    ]  # fmt: skip
 
 
 def _judge(row: CampaignRow) -> str | None:

@@ -19,13 +19,11 @@ from verifier_ladder.analysis.pairtable import PREDICTED, compared
 from verifier_ladder.arrays import Floats, Indices
 from verifier_ladder.intervals import wilson
 from verifier_ladder.ledger.records import CampaignRow
-from verifier_ladder.summary.ranks import correlation
+from verifier_ladder.summary.ranks import FEWEST, correlation
 from verifier_ladder.tier import Tier
 
 MOST_DRAWN: Final = 1000
 """Pairs that are drawn of more, and from which all numbers come then."""
-FEWEST: Final = 8
-"""Pairs from which on anything is said of an order."""
 _AT_ENDS = 60
 """Pairs at each end of either score and of their difference, which are always looked at."""
 _MOST_NAMED = 10

@@ -12,9 +12,9 @@ from verifier_ladder.analysis.candidates import (
     Order,
     StepPoint,
 )
-from verifier_ladder.analysis.counts import CampaignCounts, campaign_counts
+from verifier_ladder.analysis.totals import CampaignCounts, campaign_counts
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.counting import ALL_STEPS, StepCount
+from verifier_ladder.ledger.counting import StepCount
 from verifier_ladder.ledger.records import CampaignRow, Spend
 from verifier_ladder.resource import Resource
 
@@ -61,7 +61,7 @@ def side(
     """
     counts = counts or campaign_counts(ledger, row.name)
     own = [each for each in counts.runs if each.run == run] if run else list(counts.runs)
-    rewards = _together(own)
+    rewards = StepCount.together(own)
     newest = next(iter(index.runs(row.name)), "")
     spend = [each for each in ledger.spend(row.name) if not run or each.run == run]
     return Side(
@@ -83,13 +83,6 @@ def spent_by_run(spend: Sequence[Spend]) -> dict[str, float]:
         if each.resource is Resource.CPU_SECONDS:
             found[each.run] = found.get(each.run, 0.0) + each.settled + each.failed
     return found
-
-
-def _together(runs: Sequence[StepCount]) -> StepCount:
-    total = StepCount("", ALL_STEPS, *[0] * len(StepCount._fields[2:]))
-    for run in runs:
-        total = total.plus(run)
-    return total
 
 
 def _best(index: CandidateIndex, campaign: str) -> Listed | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from verifier_ladder.analysis.counts import VerifierCounts, campaign_counts
+from verifier_ladder.analysis.totals import VerifierCounts, campaign_counts
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow, Spend

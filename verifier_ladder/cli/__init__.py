@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 import warnings
 
 from verifier_ladder.text import printable
-
-_OBJECTS = 20_000
-"""New objects after which to look for garbage. Imports make very many and leave none: Python's own
-700 take a fifth of a short command."""
 
 
 def main() -> None:
@@ -27,7 +22,6 @@ def main() -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, end)
-    gc.set_threshold(_OBJECTS)
     from verifier_ladder.cli.app import app
 
     warnings.showwarning = _say  # type: ignore[assignment]  # needs none of the other arguments

@@ -277,8 +277,8 @@ def show(
     Rejects are told apart from failures. A campaign of more than some thousand records is not
     read, but told by its counters: without the best, reasons and agreement.
     """
-    from verifier_ladder.analysis.counts import campaign_counts
     from verifier_ladder.analysis.overview import MOST_READ, overview
+    from verifier_ladder.analysis.totals import campaign_counts
     from verifier_ladder.cli.overview import print_overview
     from verifier_ladder.summary import print_summary, summarise
 

@@ -6,9 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verifier_ladder.analysis.counts import CampaignCounts
 from verifier_ladder.analysis.overview import Best, Overview
-from verifier_ladder.analysis.totals import CampaignTotals
+from verifier_ladder.analysis.totals import CampaignCounts, CampaignTotals
 from verifier_ladder.budget import place_label
 from verifier_ladder.cli import output
 from verifier_ladder.status import TierStatus

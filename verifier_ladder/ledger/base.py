@@ -330,13 +330,16 @@ class Ledger(WorkQueue, RateBook, AccountBook, Replies):
         """
 
     @abstractmethod
-    def step_counts(self, campaign: str, *, whole_runs: bool = False) -> list[StepCount]:
+    def step_counts(
+        self, campaign: str, *, whole_runs: bool = False, since: int = 0
+    ) -> list[StepCount]:
         """The samples of a campaign and what they earn, counted as entries are written.
 
         Args:
             campaign: The campaign.
             whole_runs: Whether to tell of each run as a whole, by name; else of each step that
                 is counted, in order. Steps that were drawn stand in the whole alone.
+            since: The first step that is wanted.
         """
 
     @checked(size=0)

@@ -8,7 +8,7 @@ be read to tell it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor, fsum
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -98,6 +98,26 @@ class StepCount(NamedTuple):
         if self.unsummed or not self.known:
             return None
         return (self.whole + self.part / _PARTS) / self.known
+
+    @property
+    def unrewarded(self) -> tuple[int, int] | None:
+        """Samples that have no reward and wait for none, and all that have ended.
+
+        None if that is not known. Entries of early versions don't tell which samples waited for
+        none before they were revised, so fewer than none may seem to wait.
+        """
+        if self.unsummed or self.waiting < 0:
+            return None
+        ended = self.samples - self.waiting
+        return ended - self.known, ended
+
+    @classmethod
+    def together(cls, counts: Iterable[StepCount]) -> StepCount:
+        """The samples of several runs, under no name."""
+        total = cls("", ALL_STEPS, *[0] * len(cls._fields[2:]))
+        for count in counts:
+            total = total.plus(count)
+        return total
 
     def plus(self, other: StepCount) -> StepCount:
         """The two together, under the name of the first."""

@@ -381,12 +381,14 @@ class MemoryLedger(MemoryReplies, MemoryQueue, Ledger):
             told = [(*key, n) for key, n in self._counted.verdicts.items() if key[0] == campaign]
         return sorted(VerdictCount(*row[1:]) for row in told)
 
-    def step_counts(self, campaign: str, *, whole_runs: bool = False) -> list[StepCount]:
+    def step_counts(
+        self, campaign: str, *, whole_runs: bool = False, since: int = 0
+    ) -> list[StepCount]:
         """See `Ledger.step_counts`."""
         with self._held():
             found = [row for key, row in self._counted.steps.items() if key[0] == campaign]
         return sorted(
-            (row for row in found if (row.step == ALL_STEPS) is whole_runs),
+            (r for r in found if (r.step == ALL_STEPS if whole_runs else r.step >= since)),
             key=lambda row: (row.step, row.run),
         )
 

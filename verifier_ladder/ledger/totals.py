@@ -89,9 +89,11 @@ class SqlTotals(SqlAppearances):
         """See `Ledger.verdict_counts`."""
         return sorted(_counts(VerdictCount, self._ask(_VERDICT_COUNTS, campaign)))
 
-    def step_counts(self, campaign: str, *, whole_runs: bool = False) -> list[StepCount]:
+    def step_counts(
+        self, campaign: str, *, whole_runs: bool = False, since: int = 0
+    ) -> list[StepCount]:
         """See `Ledger.step_counts`."""
-        steps = (ALL_STEPS, ALL_STEPS) if whole_runs else (0, _ANY_STEP)
+        steps = (ALL_STEPS, ALL_STEPS) if whole_runs else (since, _ANY_STEP)
         found = _counts(StepCount, self._ask(_STEP_COUNTS, campaign, *steps))
         return sorted(found, key=lambda row: (row.step, row.run))
 

@@ -100,22 +100,24 @@ def _told(what: str, make: Callable[[], str]) -> str:
 
 
 def _campaign(ledger: Ledger, name: str) -> str:
+    from verifier_ladder.summary.amounts import plural
+
     told = _standing(ledger, name)
     facts = told.as_json()
     alarms = [str(text) for text in facts["alarms"]]
     kind = _text(facts["ladder"].get("kind") or "candidates")
     rewards = facts["rewards"]
-    samples = f"{facts['samples']:,} samples"
+    samples = plural(facts["samples"], "sample")
     if facts["candidates"] is not None:
-        samples += f", {facts['candidates']:,} distinct candidates"
+        samples += f", {plural(facts['candidates'], 'distinct candidate')}"
     lines = [
         ("best", _best(facts)),
         ("alarms", _listed([f"⚠ {_text(text, _LONG)}" for text in alarms]) or "✓ none"),
         ("spent", _spent(facts)),
         ("rewards", _rewards(rewards)),
     ]
-    if facts["cases"]:
-        lines.append(("open cases", f"{len(facts['cases']):,}, for the world to answer"))
+    if waiting := sum(tier["waiting"] for tier in facts["tiers"]):
+        lines.append(("waiting", f"{plural(waiting, 'open case')} for the world to answer"))
     updated = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(facts["updated_at"]))
     title = _title(_text(name), f"campaign about {kind} · {samples} · last entry {updated}")
     return _card(title + _rows(lines) + _tiers(facts["tiers"]), is_alarmed=bool(alarms))
@@ -126,8 +128,8 @@ def _standing(ledger: Ledger, name: str) -> Any:
 
     All of it, for a summary looks in other campaigns for verdicts that this one has reused.
     """
-    from verifier_ladder.analysis.counts import campaign_counts
     from verifier_ladder.analysis.overview import MOST_READ, overview
+    from verifier_ladder.analysis.totals import campaign_counts
     from verifier_ladder.summary import summarise
 
     size = 0
@@ -144,7 +146,7 @@ def _best(facts: Mapping[str, Any]) -> str:
     if listed is None:
         return "not told of a campaign of this size: <code>vladder view</code> lists them"
     top = facts["tiers"][-1]["tier"] if facts["tiers"] else ""
-    true = next((c for c in listed if top in c["scores"] and not c["doubt"]), None)
+    true = facts["winner"]
     best = true or next((c for c in listed if not c["doubt"]), None)
     if best is None:
         return "nobody yet"

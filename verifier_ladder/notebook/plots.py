@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from verifier_ladder.analysis.audited import AuditedStep, AuditedSteps
-from verifier_ladder.analysis.overview import drift_alarms
+from verifier_ladder.analysis.totals import drift_alarms
 from verifier_ladder.arguments import checked
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.resource import Resource
+from verifier_ladder.run import trainings_first
 from verifier_ladder.summary import Agreement, Summary, TierSummary, summarise
 from verifier_ladder.text import printable
 
@@ -88,7 +89,8 @@ class CampaignPlots:
         if run is None:
             begun = [str(known["name"]) for known in self._ledger.runs(self._campaign)]
             have = {step.run for step in steps}
-            run = next((name for name in reversed(begun) if name in have), next(iter(have), ""))
+            newest = [name for name in reversed(begun) if name in have] or [*have, ""]
+            run = trainings_first(newest)[0]
         return [step for step in steps if step.run == run]
 
     # -- the drawings ----------------------------------------------------------------------------
@@ -271,7 +273,7 @@ def _agreed(shown: Agreement) -> str:
     """The numbers of an agreement, in words."""
     parts, said = [f"n = {shown.count:,}"], ""
     if shown.correlation is not None:
-        parts.append(f"r = {shown.correlation:.2f}".replace("-", "−"))
+        parts.append(f"rank correlation {shown.correlation:.2f}".replace("-", "−"))
     if shown.error is not None:
         unit = f" {_plain(shown.high_unit)}" if shown.high_unit else ""
         said = f"\nmean absolute difference {shown.error:.2g}{unit} (dashed: none)"

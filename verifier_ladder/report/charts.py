@@ -212,7 +212,7 @@ def agreement_text(agreement: Agreement) -> str:
     """The numbers of an agreement, in words."""
     parts = [plural(agreement.count, "candidate")]
     if agreement.correlation is not None:
-        parts.append(f"r = {agreement.correlation:.2f}".replace("-", "−"))
+        parts.append(f"rank correlation {agreement.correlation:.2f}".replace("-", "−"))
     if agreement.error is not None:
         unit = f" {printable(agreement.high_unit)}" if agreement.high_unit else ""
         parts.append(f"mean absolute difference {agreement.error:.2f}{unit}")

@@ -139,7 +139,8 @@ def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
 
 
 def _worth_telling(summary: Summary) -> list[tuple[CandidateSummary, str]]:
-    measured = [c for c in summary.best if c.measured is not None]
+    best = [*filter(None, [summary.winner]), *summary.best]
+    measured = list({c.key: c for c in best if c.measured is not None}.values())
     waiting = [c for c in summary.best if c.measured is None and not c.doubt]
     return [
         *((c, "the best that was measured") for c in measured[:1]),

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
+from pydantic_core import PydanticCustomError
 
 from verifier_ladder.arguments import LARGEST
+from verifier_ladder.cost import seconds
+from verifier_ladder.errors import ConfigError
 from verifier_ladder.reward import Revision, Reward
 from verifier_ladder.server.bodies import Items, Message
 from verifier_ladder.server.limits import LONGEST_CONTENT, MOST_SAMPLES
@@ -19,7 +22,23 @@ Content = Annotated[str, Field(max_length=LONGEST_CONTENT)]
 Name = Annotated[str, Field(max_length=1000)]
 Prompt = Content | Items[dict[str, JsonValue]]
 Number = Annotated[int, Field(ge=0, le=LARGEST)]
-Seconds = Annotated[float, Field(ge=0, le=3600)]
+
+
+def _seconds(given: Any) -> Any:
+    """A time as text in seconds; what else was given is for others to judge.
+
+    Raises:
+        PydanticCustomError: If it is no amount of time.
+    """
+    try:
+        return seconds(given) if isinstance(given, str) else given
+    except ConfigError as error:
+        raise PydanticCustomError("seconds", "{said}", {"said": str(error)}) from None
+
+
+Seconds = Annotated[
+    float, BeforeValidator(_seconds, json_schema_input_type=float | str), Field(ge=0, le=3600)
+]
 
 
 class ToolCallMessage(Message):
@@ -104,7 +123,9 @@ class ScoreRequest(Message):
         "run's evaluation, a run of its own, which the answer names.",
     )
     deadline: Seconds | None = Field(
-        None, description="Seconds to wait for higher tiers; by default as the server says."
+        None,
+        description="How long to wait for higher tiers: seconds, or text such as `30 s`; by "
+        "default as the server says.",
     )
 
 

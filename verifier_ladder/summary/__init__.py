@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verifier_ladder.analysis.totals import RunSummary
 from verifier_ladder.summary.reading import summarise, walls
 from verifier_ladder.summary.records import (
     Agreement,
@@ -11,7 +12,6 @@ from verifier_ladder.summary.records import (
     OpenCase,
     Reason,
     RewardSummary,
-    RunSummary,
     Score,
     Summary,
     SurrogateSummary,

@@ -8,13 +8,12 @@ from math import hypot
 from typing import NamedTuple
 
 from verifier_ladder.summary.amounts import number
-from verifier_ladder.summary.ranks import correlation, ranks
+from verifier_ladder.summary.ranks import FEWEST, rank_correlation
 from verifier_ladder.summary.records import Agreement
 from verifier_ladder.summary.subject import Subject
 from verifier_ladder.tier import Tier
 
 MOST_POINTS = 2000
-_FEWEST_RANKED = 8
 
 
 class Gap(NamedTuple):
@@ -65,7 +64,7 @@ def _agreement(
     size = len(pairs)
     shown = sorted(pairs, key=lambda p: p.subject.content)[:MOST_POINTS]
     return Agreement(
-        low, high, low_unit, high_unit, size, correlation(xs, ys),
+        low, high, low_unit, high_unit, size, rank_correlation(xs, ys) if size >= FEWEST else None,
         sum(abs(x - y) for x, y in zip(xs, ys, strict=True)) / size if alike else None,
         sum(x - y for x, y in zip(xs, ys, strict=True)) / size if alike else None,
         tuple((p.low[0], p.high[0]) for p in shown),
@@ -121,7 +120,7 @@ def _apart(
 
 def _turn(pairs: list[_Pair]) -> float:
     """-1 if the cheap tier's scores fall where the dear one's rise, as quantities may; else 1."""
-    along = correlation(ranks([p.low[0] for p in pairs]), ranks([p.high[0] for p in pairs]))
+    along = rank_correlation([p.low[0] for p in pairs], [p.high[0] for p in pairs])
     return -1.0 if along is not None and along < 0.0 else 1.0
 
 
@@ -130,7 +129,7 @@ def _ranked(
 ) -> Iterable[Gap]:
     """Compare by rank; `signs` turn either tier's scores so that more is better."""
     size = len(pairs)
-    if size < _FEWEST_RANKED:
+    if size < FEWEST:
         return
     by_low = sorted(pairs, key=lambda p: -signs[0] * p.low[0])
     by_high = sorted(pairs, key=lambda p: -signs[1] * p.high[0])

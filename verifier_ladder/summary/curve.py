@@ -109,14 +109,19 @@ class Curve:
         """Mean of the rewards as they stand, over all samples that have one."""
         return self._sum / self.known if self.known else None
 
-    def points(self, spent: float | None = None) -> tuple[CurvePoint, ...]:
+    def points(
+        self, spent: float | None = None, mean: float | None = None
+    ) -> tuple[CurvePoint, ...]:
         """All points, the present one last.
 
         Args:
             spent: What has been spent until now, where more is known than the entries tell.
+            mean: Mean of the rewards as they stand, where that was summed up without rounding.
         """
         now = self._now()
-        if spent is not None:
-            now = replace(now, seconds=max(spent, now.seconds))
+        now = replace(
+            now, seconds=now.seconds if spent is None else max(spent, now.seconds),
+            mean=now.mean if mean is None else mean,
+        )  # fmt: skip
         return tuple(self._points if self._points and self._points[-1] == now
                      else [*self._points, now])  # fmt: skip

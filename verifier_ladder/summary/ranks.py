@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import fmean
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+FEWEST: Final = 8
+"""Scores from which on anything is said of how far two tiers put them in the same order."""
 Order = tuple[float, float]
 """One sample's reward on either side."""
 
@@ -35,8 +37,7 @@ def compare_orders(groups: Iterable[Sequence[Order]]) -> Orders:
     """
     found = [group for group in groups if len(group) > 1]
     correlations = [
-        c for group in found
-        if (c := correlation(*(ranks(side) for side in zip(*group, strict=True)))) is not None
+        c for group in found if (c := rank_correlation(*zip(*group, strict=True))) is not None
     ]  # fmt: skip
     counted = [_pairs(group) for group in found]
     ordered, swapped = (sum(column) for column in zip((0, 0), *counted, strict=True))
@@ -44,6 +45,16 @@ def compare_orders(groups: Iterable[Sequence[Order]]) -> Orders:
         len(found), fmean(correlations) if correlations else None,
         swapped / ordered if ordered else None,
     )  # fmt: skip
+
+
+def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+    """Spearman's: that of the ranks, for which no number is too large, and no unit matters.
+
+    Example:
+        >>> rank_correlation([1.0, 2.0, 1e300], [2.0, 4.0, 5.0])
+        1.0
+    """
+    return correlation(ranks(xs), ranks(ys))
 
 
 def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
-from verifier_ladder.alerts.rules import rules_as_set
+from verifier_ladder.analysis.totals import CampaignTotals, campaign_totals, drift_alarms
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.protocol import PARKED
 from verifier_ladder.ledger.records import CampaignRow, CheckState
 from verifier_ladder.ledger.samples import SUPERSEDING
 from verifier_ladder.resource import Resource
-from verifier_ladder.status import CampaignStatus, campaign_status, recorded_campaign
+from verifier_ladder.status import recorded_campaign
 from verifier_ladder.summary.comparison import Gap, agreements, gaps
 from verifier_ladder.summary.records import (
     CandidateSummary,
@@ -30,7 +29,6 @@ from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.summary.tally import Tally
 from verifier_ladder.summary.tiers import TierCounts, tier_summaries
 from verifier_ladder.tier import Tier
-from verifier_ladder.unanswered import unanswered_alarm
 
 MOST_CASES = 200
 
@@ -56,9 +54,8 @@ def summarise(ledger: Ledger, campaign: str, *, best: int = 10) -> Summary:
         >>> summarise(ledger, "try").samples
         0
     """
-    row = recorded_campaign(ledger, campaign)
-    tally = _read(ledger, row)
-    return _Writer(ledger, row, tally, campaign_status(ledger, campaign)).summary(best)
+    tally = _read(ledger, recorded_campaign(ledger, campaign))
+    return _Writer(ledger, tally, campaign_totals(ledger, campaign)).summary(best)
 
 
 def walls(ledger: Ledger, campaign: str) -> dict[int, float | None]:
@@ -79,7 +76,10 @@ def _read(ledger: Ledger, row: CampaignRow) -> Tally:
     from verifier_ladder.ledger.encoding import decode, reading
 
     tally = Tally(row.ladder)
+    tally.alarms = drift_alarms(ledger, row.name)
     for entry in ledger.entries(campaign=row.name):
+        if entry.kind == "alarm":
+            continue
         with reading(entry.id, "what it tells"):
             tally.add(entry, decode(entry.body))
     if tally.unknown_checks or tally.unknown_contents:
@@ -95,53 +95,50 @@ def _read(ledger: Ledger, row: CampaignRow) -> Tally:
 class _Writer:
     """Turns a finished tally into a summary."""
 
-    def __init__(
-        self, ledger: Ledger, row: CampaignRow, tally: Tally, status: CampaignStatus
-    ) -> None:
-        self.ledger, self.row, self.tally = ledger, row, tally
-        self.status = status
+    def __init__(self, ledger: Ledger, tally: Tally, told: CampaignTotals) -> None:
+        self.ledger, self.row, self.tally, self.told = ledger, told.row, tally, told
         self.subjects = list(tally.subjects.values())
-        self.target: Mapping[str, Any] = row.ladder.get("target") or {}
+        rewards, curve = told.counts.rewards, tally.curve
+        self.mean = curve.mean if rewards.unsummed else rewards.mean
+        if rewards.unrewarded is None:  # Early entries don't tell what they replaced.
+            rewards = rewards._replace(known=curve.known, waiting=curve.waiting, unsummed=0)
+        self.rewards = rewards
         self._texts: dict[bytes, str] = {}
 
     def summary(self, best: int) -> Summary:
-        tally = self.tally
+        tally, told = self.tally, self.told
         self._look_up(tally.rejects.keys())
         self._look_up(tally.abstentions.keys())
         self._look_up(tally.failures.keys())
         return Summary(
             campaign=self.row.name, ledger=self.ledger.url, ladder=self.row.ladder,
-            created_at=self.row.created_at, updated_at=tally.updated_at or self.row.created_at,
-            entries=tally.entries, samples=tally.samples, candidates=len(self.subjects),
-            respellings=tally.respellings, target=self.target,
-            tiers=self._tiers(), rewards=self._rewards(), best=self._best(best),
+            created_at=self.row.created_at, updated_at=told.updated_at,
+            entries=told.counts.extent.entries, samples=self.rewards.samples,
+            candidates=len(self.subjects), respellings=tally.respellings,
+            target=self.row.ladder.get("target") or {}, tiers=self._tiers(),
+            rewards=RewardSummary(
+                self.rewards.samples, self.rewards.samples - self.rewards.known, self.mean,
+                tally.curve.best, self.rewards.revised,
+            ),
+            winner=self._winner(), best=self._best(best),
             rejects=tally.rejects.reasons(self._texts),
             abstentions=tally.abstentions.reasons(self._texts),
             failures=tally.failures.failures(self._texts),
             agreement=agreements(self.subjects, tally.tiers, tally.units),
             suspicious=tuple(map(self._suspicion, gaps(
                 self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
-            alarms=self._alarms(),
+            alarms=told.alarms_with(self.rewards),
             # By the accounts, for lost attempts stand in no entry.
-            curve=tally.curve.points(sum(t.settled + t.failed for t in self.status.tiers)),
-            cases=open_cases(self.ledger, self.row.name), runs=tuple(tally.runs.values()),
-            budgets=self.status.budgets, surrogate=tally.surrogate,
+            curve=tally.curve.points(told.spent, self.mean),
+            cases=open_cases(self.ledger, self.row.name), runs=told.runs,
+            budgets=told.status.budgets, surrogate=tally.surrogate,
         )  # fmt: skip
-
-    def _alarms(self) -> tuple[str, ...]:
-        """Of the audits, and after them that of samples without a reward."""
-        waiting = self.tally.curve.waiting
-        total = self.tally.samples - waiting
-        unknown = total - self.tally.curve.known
-        unanswered = unanswered_alarm(unknown, total, rules_as_set())
-        found = tuple(alarm.text for alarm in self.tally.alarms)
-        return found if unanswered is None else (*found, unanswered)
 
     # -- tiers ----------------------------------------------------------------------------
 
     def _tiers(self) -> tuple[TierSummary, ...]:
         lines = tier_summaries(
-            self.row.ladder, self.status, list(map(self._counts, self.tally.tiers)),
+            self.row.ladder, self.told.status, list(map(self._counts, self.tally.tiers)),
             sum(subject.said(0) is Stand.FAILED for subject in self.subjects),
         )  # fmt: skip
         return tuple(
@@ -164,17 +161,18 @@ class _Writer:
                 own += subject.own >> tier & 1
         declined = self.tally.declined.get(tier, [])
         costs = [sum(cost.amounts[place] for cost in declined) for place in Resource]
-        return TierCounts(stands, answers, own, self._checks(tier), len(declined), costs)
-
-    def _checks(self, tier: Tier) -> int:
-        """How many checks a tier has answered; one of a group is recorded as its members'."""
-        if self.tally.are_comparable:
-            return self.tally.checks.get(tier, 0)
-        accounts = self.ledger.accounts(self.row.name)
-        used = [account for account in accounts if account.resource is Resource.CPU_SECONDS]
-        return sum(account.checks for account in used if account.tier == tier)
+        return TierCounts(stands, answers, own, self.told.checks(tier), len(declined), costs)
 
     # -- candidates -----------------------------------------------------------------------
+
+    def _winner(self) -> CandidateSummary | None:
+        """The best by what the top tier says; of equals the newest, as in the lists of pages."""
+        tally = self.tally
+        said = [
+            (tally.sign * scored[0], place, subject) for place, subject in enumerate(self.subjects)
+            if subject.known is not None and (scored := subject.score(tally.top)) is not None
+        ]  # fmt: skip
+        return self._candidate(max(said)[-1]) if said else None
 
     def _best(self, count: int) -> tuple[CandidateSummary, ...]:
         fair = (s for s in self.subjects if s.known is not None)
@@ -217,15 +215,6 @@ class _Writer:
                     self._texts[key] = (
                         content if isinstance(content, str) else content.decode("utf-8", "replace")
                     )
-
-    # -- the rest -------------------------------------------------------------------------
-
-    def _rewards(self) -> RewardSummary:
-        tally, curve = self.tally, self.tally.curve
-        return RewardSummary(
-            count=tally.samples, unknown=tally.samples - curve.known, mean=curve.mean,
-            best=curve.best, revised=tally.revised,
-        )  # fmt: skip
 
 
 def open_cases(ledger: Ledger, campaign: str) -> tuple[OpenCase, ...]:

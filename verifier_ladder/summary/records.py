@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Self
 
+from verifier_ladder.analysis.totals import RunSummary
 from verifier_ladder.ledger.records import Account
 from verifier_ladder.resource import Resource
 from verifier_ladder.summary.times import Latency
@@ -163,7 +164,8 @@ class Agreement:
     high_unit: str
     count: int
     correlation: float | None
-    """Pearson's r; None for fewer than three candidates or no spread."""
+    """Spearman's rank correlation; None for fewer than eight candidates, or where one side says
+    always the same."""
     error: float | None
     """Mean absolute difference; None if the units differ."""
     bias: float | None
@@ -204,18 +206,6 @@ class OpenCase:
     verifier: str
     deadline: float | None
     """Seconds since 1970; None if it may stay open."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """One run: what it asked and how much of it the ledger knew."""
-
-    name: str
-    samples: int = 0
-    checks: int = 0
-    """New checks its score calls ran at once."""
-    reused: int = 0
-    """Answers its score calls found in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +283,8 @@ class Summary:
     """Candidates' further spellings: other text, same thing."""
     tiers: tuple[TierSummary, ...]
     rewards: RewardSummary
+    winner: CandidateSummary | None = None
+    """The best by what the top tier says, that no reject stands against; None if there is none."""
     best: tuple[CandidateSummary, ...] = ()
     rejects: tuple[Reason, ...] = ()
     abstentions: tuple[Reason, ...] = ()

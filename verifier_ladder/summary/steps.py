@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import NamedTuple
 
+from verifier_ladder.analysis.totals import drift_alarms
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.scheduler.drift import Alarm
@@ -70,6 +71,7 @@ class StepCurves:
 
     def refresh(self) -> None:
         """Read what has been recorded since."""
+        self.alarms += drift_alarms(self._ledger, self.campaign, self._cursors[self.campaign])
         for name in self._cursors:
             self._read(name)
 
@@ -77,8 +79,6 @@ class StepCurves:
         is_told = name == self.campaign
         for entry in self._ledger.entries(after=self._cursors[name], campaign=name):
             self._cursors[name] = max(self._cursors[name], entry.id)
-            if entry.kind == "alarm" and is_told:
-                self.alarms.append(Alarm.from_json(self._ledger.read(entry).facts))
             if entry.kind not in {"score", "revision"}:
                 continue
             block = self._ledger.read(entry)

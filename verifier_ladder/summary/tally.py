@@ -26,7 +26,7 @@ from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.replicates import combined
 from verifier_ladder.summary.curve import Curve
 from verifier_ladder.summary.reasons import Reasons
-from verifier_ladder.summary.records import RunSummary, SurrogateSummary
+from verifier_ladder.summary.records import SurrogateSummary
 from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.summary.times import Times, charges, told
 from verifier_ladder.tier import Tier
@@ -90,17 +90,15 @@ class Tally:
         """What these have said of a subject, by tier."""
         self.curve = Curve(lambda known: self.worth(self.sign * known))
         self.rejects, self.abstentions, self.failures = Reasons(), Reasons(), Reasons()
-        self.runs: dict[str, RunSummary] = {}
         self.units: dict[int, str] = {}
         self.primaries: dict[int, str] = {}
         self.declined: dict[int, list[Cost]] = {}
         """What answers of each tier took that declined to judge, where it was recorded."""
         self.times: dict[int, Times] = {}
-        self.checks: dict[int, int] = {}
-        self.entries = self.samples = self.respellings = self.revised = 0
-        self.alarms: list[Alarm] = []
+        self.respellings = 0
+        self.alarms: Sequence[Alarm] = ()
+        """What audits have found, from whoever has read it."""
         self.surrogate: SurrogateSummary | None = None
-        self.updated_at = 0.0
 
     def place(self, verifier: str, tier: int) -> int:
         """A verifier's place among what a subject has heard; a new one gets the next."""
@@ -146,13 +144,9 @@ class Tally:
 
     def add(self, entry: Entry, block: Block) -> None:
         """Take one entry of the campaign; what was imported is borrowed, for it cost nothing."""
-        self.entries += 1
-        self.updated_at = entry.recorded_at
         if block.kind == "import":
             return
-        if block.kind == "alarm":
-            self.alarms.append(Alarm.from_json(block.facts))
-        elif block.kind == "belief":
+        if block.kind == "belief":
             self._learnt.take(block.facts)
         elif block.kind == "surrogate":
             self.surrogate = SurrogateSummary.of(block.facts)
@@ -198,12 +192,8 @@ class Tally:
         for index, content in enumerate(samples.contents):
             task = samples.tasks[index] if samples.tasks else b""
             owners.append(self._subject(content, task))
-        if count:
-            self.samples += len(owners)
-            for subject in owners:
-                subject.samples += 1
-        else:
-            self.revised += len(owners)
+        for subject in owners:
+            subject.samples += count
         return owners
 
     def _subject(self, content: bytes, task: bytes) -> Subject:
@@ -258,11 +248,10 @@ class Tally:
         if row.verdict.evidence.get("waiting"):
             return
         self.curve.seconds += spent
-        if row.verdict.is_answer:
-            self.checks[row.tier] = self.checks.get(row.tier, 0) + 1
-            if row.verdict.outcome is Outcome.ABSTAIN and row.verdict.cost:
-                cost = replace(row.verdict.cost, seconds=spent)
-                self.declined.setdefault(row.tier, []).append(cost)
+        verdict = row.verdict
+        if verdict.is_answer and verdict.outcome is Outcome.ABSTAIN and verdict.cost:
+            cost = replace(verdict.cost, seconds=spent)
+            self.declined.setdefault(row.tier, []).append(cost)
         example = _text(candidate.content) if candidate else row.content_key
         self._reason(row.verifier, row.tier, row.verdict, example, seconds=spent)
         if is_told_together(row.verdict):  # Each member's part follows with its revision.
@@ -389,18 +378,11 @@ class Tally:
         return name if any(a.casts_doubt and a.stratum == name for a in self.alarms) else ""
 
     def _notice(self, block: Block, owners: list[Subject]) -> None:
-        """Count the run's reuse, and remember what other campaigns must have recorded."""
+        """Remember what other campaigns must have recorded."""
         recorded = {row.check_key for row in block.verdicts}
         samples = block.samples
         if samples is None:
             return
-        if block.kind == "score":
-            run = self.runs.get(samples.run, RunSummary(samples.run))
-            needed = sum(map(len, samples.checks))
-            self.runs[samples.run] = RunSummary(
-                run.name, run.samples + len(owners), run.checks + len(recorded),
-                run.reused + max(0, needed - len(recorded)),
-            )  # fmt: skip
         for subject, keys in zip(owners, samples.checks, strict=True):
             if not keys and not subject.said(0):
                 known = self._formless.get(subject.content)

@@ -122,9 +122,9 @@ def news(summary: Summary, names: Mapping[str, str] = MappingProxyType({})) -> l
         names: What candidates are called, by their content; by their content if left out.
     """
     lines = []
-    top = summary.tiers[-1].tier if summary.tiers else None
-    winner = next((c for c in summary.best if top in c.scores and not c.doubt), None)
-    if winner is not None and top is not None:
+    winner = summary.winner
+    if winner is not None:
+        top = summary.tiers[-1].tier
         how = "measured" if top is Tier.WORLD else f"by the {_tier_name(top)} tier"
         score = winner.scores[top]
         name = names.get(winner.content, winner.content)

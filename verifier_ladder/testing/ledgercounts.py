@@ -147,6 +147,7 @@ class CountTests:
         ledger.append(replace(revised([2.25], [None]), samples=samples(["w2"], first=2)))
         assert (whole(ledger).known, whole(ledger).waiting, whole(ledger).mean) == (2, 0, 1.5)
         assert ledger.step_counts(CAMPAIGN)[0].mean == 1.5
+        assert ledger.step_counts(CAMPAIGN, since=1) == ledger.step_counts(CAMPAIGN)[1:]
 
     def test_a_sum_carries_what_is_more_than_one(self, ledger: Ledger) -> None:
         for step in range(3):

@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -215,6 +216,43 @@ def test_what_a_tracker_raises_costs_no_reward_and_is_logged_once(
         until(lambda: caplog.records)
 
     assert ["the tracker is away" in record.message for record in caplog.records] == [True]
+
+
+def test_one_tracker_that_is_broken_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finished:
+        @property
+        def id(self) -> str:
+            raise RuntimeError("the run is over")
+
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=Finished()))
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow := Mlflow())
+    with opened() as campaign:
+        campaign.track()
+        campaign.score(["a"], step=0)
+
+    assert mlflow.told["vladder/a_b/reward"] == [(0, 1.0)]
+
+
+def test_who_is_tired_of_waiting_for_a_tracker_has_closed_the_campaign(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def tired(_: Tracker) -> None:
+        raise KeyboardInterrupt
+
+    campaign = opened(ledger=tmp_path / "ledger.db")
+    campaign.track(Writer())
+    ended = campaign._tracker
+    monkeypatch.setattr(Tracker, "close", tired)
+    with pytest.raises(KeyboardInterrupt):
+        campaign.close()
+    monkeypatch.undo()
+    assert ended is not None
+    ended.close()
+
+    with pytest.raises(vl.LedgerError, match="closed"):
+        campaign.ledger.newest()
+    with opened(ledger=tmp_path / "ledger.db") as again:
+        assert again.score(["a"])[0].value == 1.0
 
 
 def test_a_tracker_that_hangs_holds_up_neither_calls_nor_the_end(

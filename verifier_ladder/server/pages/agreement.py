@@ -3,13 +3,14 @@
 # Without postponed annotations: FastAPI reads them as they stand.
 from fastapi import Request
 
-from verifier_ladder.analysis.pairs import FEWEST, MOST_DRAWN, calibration, pair_summaries
+from verifier_ladder.analysis.pairs import MOST_DRAWN, calibration, pair_summaries
 from verifier_ladder.server.pages.asking import (
     CampaignNamed,
     Facts,
     campaign_of,
     viewer_of,
 )
+from verifier_ladder.summary.ranks import FEWEST
 
 
 def agreement(request: Request, campaign: CampaignNamed) -> Facts:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, HTTPException, Query, Request
 
 from verifier_ladder.analysis.candidates import Listed, Listing, Order, Party, StepPoint
-from verifier_ladder.analysis.counts import campaign_counts
 from verifier_ladder.analysis.filling import Standing
 from verifier_ladder.analysis.glance import boundaries, glance
+from verifier_ladder.analysis.totals import alarm_count, campaign_counts
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.report.timeline import story
@@ -94,7 +94,7 @@ def _campaign_line(viewer: Viewer, store: Ledger, row: CampaignRow) -> Facts:
         "unit": target.get("unit", ""), "created_at": row.created_at,
         "updated_at": counts.extent.recorded_at or row.created_at, "samples": counts.samples,
         "candidates": index.totals(row.name).count("candidates"),
-        "alarms": sum(1 for _ in store.entries(kind="alarm", campaign=row.name)),
+        "alarms": alarm_count(store, counts),
         "best": best,
     }  # fmt: skip
 

@@ -8,11 +8,12 @@ from fastapi import HTTPException, Query, Request
 from markupsafe import Markup
 
 from verifier_ladder.analysis.candidates import StepPoint
-from verifier_ladder.analysis.counts import CampaignCounts, campaign_counts
 from verifier_ladder.analysis.differences import differences, ladder_differences
 from verifier_ladder.analysis.sides import Side, side, spent_by_run
+from verifier_ladder.analysis.totals import CampaignCounts, campaign_counts
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
+from verifier_ladder.run import trainings_first
 from verifier_ladder.server.pages.asking import (
     CampaignNamed,
     Facts,
@@ -40,7 +41,7 @@ def runs(
         listed = [each for each in reversed(counts.runs) if each.samples][:_MOST_LISTED]
         _check(counts, names)
         if not names and not rows:
-            names = [each.run for each in listed[:2]]
+            names = trainings_first([each.run for each in listed])[:2]
         shown = [*((row, name) for name in names or [""]), *((each, "") for each in rows)]
         if len(shown) > _MOST_SIDES:
             raise HTTPException(422, f"at most {_MOST_SIDES} can stand side by side")

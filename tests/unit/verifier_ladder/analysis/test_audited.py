@@ -1,14 +1,16 @@
 """What each step was told and what audits say it is worth, read on from the ledger alone."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 
 import pytest
 from histories import ESTIMATE, GATE, XTB, History, Item, cost, ladder_spec
 
+from verifier_ladder.analysis import filling
 from verifier_ladder.analysis.audited import AuditedStep, AuditedSteps
-from verifier_ladder.analysis.candidates import CandidateIndex
+from verifier_ladder.analysis.candidates import CandidateIndex, StepPoint
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
@@ -85,13 +87,70 @@ def test_each_audit_speaks_for_one_over_its_chance_and_rejects_for_themselves(
 
 def test_pages_say_the_same(ledger: Ledger, tmp_path: Path) -> None:
     record(ledger)
-    index = CandidateIndex(tmp_path / "try.index")
-    while index.catch_up(ledger):
-        pass
-    (point,), (step,) = index.curve("try", "one"), read(ledger)
+    point, step = both(ledger, tmp_path)
 
     assert (point.step, point.samples, point.audits) == (step.step, step.samples, step.audits)
     assert [point.told, point.audited] == pytest.approx([step.told, step.truth])
+
+
+def both(ledger: Ledger, folder: Path) -> tuple[StepPoint, AuditedStep]:
+    """The only step as the pages' index holds it, and read on from the ledger."""
+    index = CandidateIndex(folder / "try.index")
+    while index.catch_up(ledger):
+        pass
+    (point,), (step,) = index.curve("try", "one"), read(ledger)
+    return point, step
+
+
+def test_what_a_lower_tier_rejects_and_the_top_has_overruled_already_is_told_alike(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    history = History(ledger, "try", ladder_spec(LADDER))
+    overruled = item("R", Reward(0.5, 0.1, Tier.SIMULATION), {XTB: -5.0})
+    overruled = replace(overruled, verdicts={**overruled.verdicts, GATE: Verdict.reject("no")})
+    history.score([
+        overruled, item("B", Reward(0.3, 0.1, Tier.FAST)),
+        item("C", Reward(1.0, 0.1, Tier.SIMULATION), {XTB: -12.0}),
+    ])  # fmt: skip
+    point, step = both(ledger, tmp_path)
+
+    assert (point.audits, step.audits) == (2, 2)
+    assert [point.audited, step.truth] == pytest.approx([0.75, 0.75])
+
+
+def test_where_all_audits_were_taken_back_nothing_is_known(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of floats from which all is taken again are not always zero."""
+    monkeypatch.setattr(filling, "_MOST_ENTRIES", 1)
+    history = History(ledger, "try", ladder_spec(LADDER))
+    items = [item(name, Reward(0.5, 0.1, Tier.FAST, pending=True)) for name in "ABC"]
+    draws = [(chance, 0.01, 1 / chance) for chance in (0.1, 0.3, 0.7)]
+    drawn(history, draws)
+    history.score(items)
+    for number, (said, reward) in enumerate([
+        (Verdict.accept(-5.0), Reward(0.5, 0.1, Tier.SIMULATION, 1)),
+        (Verdict.abstain("it was withdrawn"), Reward(0.5, 0.1, Tier.FAST, 2)),
+    ]):  # fmt: skip
+        for place, draw in enumerate(draws):
+            drawn(history, [draw])
+            row = history._row(items[place], XTB, said)
+            ledger.append(Block(("check", "review")[number], "try", verdicts=[row]))
+            history.revise(0, place, replace(items[place], reward=reward))
+    point, step = both(ledger, tmp_path)
+
+    assert (point.audits, step.audits) == (0, 0)
+    assert point.audited is step.truth is None
+
+
+def test_what_is_forgotten_is_kept_nowhere(ledger: Ledger) -> None:
+    record(ledger)
+    steps = AuditedSteps(ledger, "try")
+    read(ledger, steps)
+    assert steps._corrections.drawn
+    steps.forget("one", 0)
+
+    assert not steps._corrections.drawn
 
 
 def test_it_reads_on_and_what_is_forgotten_stays_so(ledger: Ledger) -> None:

@@ -2,18 +2,22 @@
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
-from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost, ladder_spec
+import scored
+from histories import ESTIMATE, GATE, MEASURED, UNIT, XTB, History, Item, cost, ladder_spec
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.glance import Glance, glance
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block, Charged
+from verifier_ladder.notebook.cards import campaign_card
 from verifier_ladder.reward import Reward
 from verifier_ladder.status import read_waiting
 from verifier_ladder.summary import Summary, summarise
+from verifier_ladder.summary.terminal import news
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -80,3 +84,41 @@ def test_what_failed_is_told_before_its_reasons_are_listed(index: CandidateIndex
 
     assert (early.name, early.attempts, early.text) == ("tool", 1, "")
     assert (late.name, late.attempts, late.text, late.seconds) == ("tool", 1, "SCF diverged", 3.0)
+
+
+def test_the_winner_is_the_same_though_many_are_believed_to_be_better(
+    index: CandidateIndex,
+) -> None:
+    history = History(open_ledger(None))
+    history.score([scored.item(f"C{n:02}", -8.0) for n in range(12)])
+    history.score([scored.item("O", -3.0, -3.5), scored.item("CO", -4.0, -3.5)])
+    told, summary = both(history, index)
+
+    assert told.winner is not None
+    assert summary.winner is not None
+    assert (told.winner.label, told.winner.truth) == ("CO", -3.5)
+    assert (summary.winner.content, summary.winner.known) == ("CO", -3.5)
+    assert news(summary) == [f"Best measured: CO, −3.50 {UNIT}."]
+    assert "measured" not in {c.content for c in summary.best}
+    assert "by the world tier: <code><bdi>CO</bdi></code>" in campaign_card(history.ledger, "try")
+
+
+def test_where_scores_hold_inside_a_group_only_nobody_has_won(index: CandidateIndex) -> None:
+    ladder = ladder_spec([GATE, ESTIMATE, MEASURED])
+    ladder["verifiers"][-1]["scope"] = "group"
+    history = History(open_ledger(None), "try", ladder)
+    history.score([scored.item("O", -3.0, -3.5)])
+    told, summary = both(history, index)
+
+    assert told.winner is told.hopeful is summary.winner is None
+    assert summary.best == ()
+
+
+def test_means_are_the_same_to_the_last_digit(index: CandidateIndex) -> None:
+    history, draw = History(open_ledger(None)), Random(1)  # noqa: S311 - the same each time
+    for _ in range(20):
+        items = [replace(WATER, reward=Reward(draw.gauss(0.0, 1.0))) for _ in range(20)]
+        history.score(items)
+    told, summary = both(history, index)
+
+    assert told.summary.rewards.mean == summary.rewards.mean == summary.curve[-1].mean

@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scored
 import viewed
-from histories import ESTIMATE, GATE, History, Item
+from histories import ESTIMATE, GATE, MEASURED, History, Item
 
 import verifier_ladder as vl
 from verifier_ladder.analysis import overview
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, Entry
+from verifier_ladder.ledger.records import Block, CheckState, Entry
 from verifier_ladder.notebook.cards import campaign_card
+from verifier_ladder.summary import reading
 from verifier_ladder.tier import Tier
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>\" ' \u202e\x1b[31m {{ 7 }}"
@@ -69,6 +71,18 @@ def test_a_verdict_says_its_outcome_and_score_and_folds_its_evidence() -> None:
     assert "−4.20 ± 0.20 kcal/mol" in told
     assert "<details><summary>evidence</summary>" in shown._repr_html_()
     assert "cycles" in told
+
+
+def test_open_cases_are_counted_and_not_only_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_CASES", 1)
+    ledger = open_ledger(None)
+    history = History(ledger)
+    for name in ("C", "O"):
+        item = scored.item(name)
+        history.score([item])
+        history.enqueue(item, MEASURED, CheckState.WAITING)
+
+    assert "2 open cases for the world to answer" in words(campaign_card(ledger, "try"))
 
 
 def test_a_failure_is_no_reject() -> None:

@@ -54,6 +54,17 @@ def line(ax: Any, label: str) -> list[tuple[float, float]]:
     return [*zip(found.get_xdata(), found.get_ydata(), strict=True)]
 
 
+def test_the_steps_of_a_training_are_drawn_and_not_those_of_its_evaluation(
+    ledger: Ledger,
+) -> None:
+    history = History(ledger)
+    for run in ("one", "one/eval"):
+        ledger.add_run("try", {"name": run})
+        history.score([viewed.METHANOL], run)
+
+    assert [step.run for step in CampaignPlots(ledger, "try").steps()] == ["one"]
+
+
 def test_the_funnel_has_a_bar_for_each_tier(plots: CampaignPlots) -> None:
     ax = plots.funnel()
 

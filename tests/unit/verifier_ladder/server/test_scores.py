@@ -87,6 +87,12 @@ def test_the_cursor_comes_before_the_call(serve: Any, campaign: vl.Campaign) -> 
     assert before == ask.score(["a"])["cursor"]
 
 
+def test_a_deadline_may_be_text_as_for_a_client(serve: Any) -> None:
+    asked = {"samples": ["a"], "deadline": "2 s"}
+
+    assert 200 == serve()("POST", "/v1/score", json=asked).status_code
+
+
 @pytest.mark.parametrize(
     ("body", "named"),
     [
@@ -100,6 +106,8 @@ def test_the_cursor_comes_before_the_call(serve: Any, campaign: vl.Campaign) -> 
         ({"samples": ["a"], "step": "1"}, "step"),
         ({"samples": ["a"], "deadline": -1}, "deadline"),
         ({"samples": ["a"], "deadline": 1e9}, "deadline"),
+        ({"samples": ["a"], "deadline": "2 h"}, "deadline"),
+        ({"samples": ["a"], "deadline": "soon"}, "deadline: 'soon' is not an amount of time"),
         ({"samples": ["a"], "run": "a\nb"}, "run"),
         ({"samples": ["a"], "run": "other"}, "step"),
         ({"samples": ["a"], "groups": ["g", "h"]}, "groups has 2 entries for 1"),

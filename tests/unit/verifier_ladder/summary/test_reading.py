@@ -17,6 +17,7 @@ from histories import (
     ladder_spec,
 )
 
+from verifier_ladder.analysis.overview import overview
 from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import ConfigError
@@ -121,6 +122,29 @@ def test_rejects_are_grouped_by_reason_without_what_they_quote(history: History)
     ]  # fmt: skip
     assert reasons[0].examples == ("C1CC", "CC(")
     assert reasons[1].verifier == GATE
+
+
+def test_scores_whose_squares_are_no_numbers_are_summed_up(history: History) -> None:
+    sizes = [-1e200, 1e200, 1e300, 3.0, 2.0, 1.0, 0.0, -1.0]
+    history.score([
+        replace(passing(f"C{n}", size), verdicts={
+            GATE: Verdict.accept(), ESTIMATE: accept(size, 0.1), MEASURED: accept(float(n), 0.1),
+        }) for n, size in enumerate(sizes)
+    ])  # fmt: skip
+    (agreement,) = summarise(history.ledger, "try").agreement
+
+    assert agreement.count == len(sizes)
+    assert agreement.correlation == pytest.approx(1 - 6 * 110 / (8 * 63))
+
+
+def test_an_alarm_that_can_not_be_read_is_told_and_hides_nothing_else(history: History) -> None:
+    history.score([WATER])
+    entry = history.ledger.append(Block("alarm", "try", facts={"stratum": 7}))
+    summary = summarise(history.ledger, "try")
+
+    assert summary.samples == 1
+    assert summary.alarms == overview(history.ledger, "try").totals.alarms
+    assert f"entry {entry} is an alarm and can't be read" in summary.alarms[0]
 
 
 def test_a_failure_is_no_reject_and_no_answer(history: History) -> None:

@@ -341,3 +341,28 @@ def test_a_file_beside_a_verdict_is_downloaded_and_shown_by_no_browser(
     assert "application/octet-stream" == answer.headers["content-type"]
     assert 404 == get(f"/artifact?digest={'0' * 64}").status_code
     assert 422 == get("/artifact?digest=../../x").status_code
+
+
+def test_the_ledger_counts_the_alarms_that_a_campaign_shows(see: See, tmp_path: Path) -> None:
+    crashed = Item("C", "C", {GATE: Verdict.abstain("killed", failed_at="engine")})
+    with open_ledger(tmp_path / "silent.db") as store:
+        history = History(store)
+        history.score([crashed] * 60)
+        store.append(Block("alarm", "try", facts=viewed.alarm().as_json()))
+    get = see(tmp_path / "silent.db")
+    (row,) = get("/ledger.json").json()["campaigns"]
+
+    assert row["alarms"] == len(get("/campaign.json?campaign=try").json()["alarms"]) == 2
+
+
+def test_trainings_are_shown_before_their_evaluations(see: See, tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "evaluated.db") as store:
+        history = History(store)
+        for run in ("one", "one/eval", "two", "two/eval"):
+            history.score([viewed.METHANOL], run)
+    get = see(tmp_path / "evaluated.db")
+    told = get("/campaign.json?campaign=try").json()
+
+    assert told["run"] == "two"
+    assert told["runs"] == ["two", "one", "two/eval", "one/eval"]
+    assert get("/runs.json?campaign=try").json()["chosen_runs"] == ["two", "one"]

@@ -1,19 +1,22 @@
 """What counters say of campaigns whose numbers are known beforehand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item
+from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, ladder_spec
 from sqlalchemy import event
 
-from verifier_ladder.analysis.counts import VerifierCounts, campaign_counts, reward_steps
-from verifier_ladder.analysis.overview import drift_alarms, overview
+from verifier_ladder.analysis.overview import overview
+from verifier_ladder.analysis.totals import VerifierCounts, campaign_counts, drift_alarms
 from verifier_ladder.candidate import SampleId
+from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, LedgerError
-from verifier_ladder.ledger import open_ledger
-from verifier_ladder.ledger.records import Block, CheckState
+from verifier_ladder.keys import digest
+from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger.records import Block, CheckRow, CheckState, Request
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.reward import CANONICAL, Reward
 from verifier_ladder.scheduler.drift import Alarm, Direction
@@ -22,6 +25,7 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
 WATER = Item("O", "O", {GATE: Verdict.accept(), ESTIMATE: Verdict.accept(-6.0)}, Reward(0.5))
+METHANOL = replace(WATER, raw="CO", canonical="CO")
 BROKEN = Item("C1CC", Verdict.reject("can't read it"), {}, Reward(0.0, 0.0))
 CRASHED = Item("CC", "CC", {GATE: Verdict.abstain("killed", failed_at="engine")}, Reward(None))
 
@@ -81,7 +85,7 @@ def test_runs_are_told_apart_the_oldest_first(history: History) -> None:
     counts = campaign_counts(history.ledger, "try")
 
     assert [(run.run, run.samples) for run in counts.runs] == [("second", 2), ("first", 1)]
-    assert [(s.step, s.run, s.mean) for s in reward_steps(history.ledger, "try")] == [
+    assert [(s.step, s.run, s.mean) for s in history.ledger.step_counts("try")] == [
         (0, "first", 0.5), (1, "second", 0.5)
     ]  # fmt: skip
 
@@ -157,6 +161,61 @@ def test_the_best_are_those_of_the_top_tier_with_their_text() -> None:
             ("CO", -4.0), ("O", -3.0)
         ]  # fmt: skip
         assert Tier.WORLD is told.totals.status.tiers[-1].tier
+
+
+def judged(
+    ledger: Ledger, item: Item, verdict: Verdict, version: str = "1", verifier: str = MEASURED
+) -> None:
+    """An answer of the world to what was asked through the queue."""
+    key = digest([verifier, version, item.raw])
+    check = CheckRow(
+        key, item.content, "try", verifier, version, int(Tier.WORLD), CheckState.QUEUED, 1.0,
+        Cost(), {"content": item.canonical},
+    )  # fmt: skip
+    asked = Request(key, "try", "one", 0, 0, item.content, {})
+    ledger.append(Block("score", "try"), enqueue=[(check, [asked])])
+    claims = ledger.claim(tiers=[int(Tier.WORLD)], owner="t", lease=60.0, limit=1, now=0.0)
+    ledger.wait(claims, deadline=None, now=0.0)
+    ledger.answer(key, verdict, source="lab", event=key.hex(), now=1.0)
+
+
+def test_one_that_another_verifier_of_the_top_tier_rejects_is_none_of_the_best() -> None:
+    ladder = ladder_spec()
+    ladder["verifiers"].append({**ladder["verifiers"][0], "name": "toxic", "tier": "world"})
+    with open_ledger(None) as ledger:
+        history = History(ledger, "try", ladder)
+        history.score([WATER, METHANOL])
+        judged(ledger, WATER, Verdict.accept(-3.0))
+        judged(ledger, METHANOL, Verdict.accept(-4.0))
+        judged(ledger, METHANOL, Verdict.reject("it is"), verifier="toxic")
+        told, summary = overview(ledger, "try"), summarise(ledger, "try")
+
+        assert [one.content for one in told.best or ()] == [c.content for c in summary.best]
+        assert summary.winner is not None
+        assert told.as_json()["winner"]["content"] == summary.winner.content == "O"
+
+
+def test_what_a_later_version_says_counts_instead() -> None:
+    with open_ledger(None) as ledger:
+        history = History(ledger)
+        history.score([WATER])
+        for version, score in (("1", -3.0), ("2", -9.0)):
+            judged(ledger, WATER, Verdict.accept(score), version)
+
+        assert [one.score.value for one in overview(ledger, "try").best or ()] == [-9.0]
+        assert [c.known for c in summarise(ledger, "try").best] == [-9.0]
+
+
+def test_fewer_than_none_that_wait_is_not_known(history: History) -> None:
+    """As where entries of an early version don't tell who waited for none before a revision."""
+    history.score([replace(CRASHED, reward=Reward(None))])
+    revision = history._block("revision", [replace(CRASHED, reward=Reward(0.5))], "one", 0, [0])
+    revision.facts = {"previous": [None]}
+    history.ledger.append(revision)
+    counts = campaign_counts(history.ledger, "try")
+
+    assert (counts.known, counts.waiting, counts.unrewarded) == (1, None, None)
+    assert summarise(history.ledger, "try").rewards.unknown == 0
 
 
 def test_counters_that_no_program_writes_are_an_error_that_says_what_to_do(
