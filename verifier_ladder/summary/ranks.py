@@ -86,7 +86,8 @@ def ranks(values: Sequence[float]) -> list[float]:
     places: dict[float, list[int]] = {}
     for place, value in enumerate(sorted(values), 1):
         places.setdefault(value, []).append(place)
-    return [fmean(places[value]) for value in values]
+    means = {value: fmean(shared) for value, shared in places.items()}
+    return [means[value] for value in values]
 
 
 def _pairs(group: Sequence[Order]) -> tuple[int, int]:

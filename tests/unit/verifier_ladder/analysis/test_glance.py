@@ -110,7 +110,7 @@ def test_where_scores_hold_inside_a_group_only_nobody_has_won(index: CandidateIn
     history.score([scored.item("O", -3.0, -3.5)])
     told, summary = both(history, index)
 
-    assert told.winner is told.hopeful is summary.winner is None
+    assert (told.winner, told.hopeful, summary.winner) == (None, None, None)
     assert summary.best == ()
 
 
