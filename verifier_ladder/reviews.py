@@ -35,7 +35,8 @@ COMMENT: Final = "note"
 """Evidence of an answer: words that its reader, or a laboratory, has kept with it."""
 _AT_ONCE = 60.0
 """Seconds of the claim of somebody who answers in the same entry."""
-_ENDED = frozenset({CheckState.DONE, CheckState.DEAD, CheckState.CANCELLED})
+ENDED: Final = frozenset({CheckState.DONE, CheckState.DEAD, CheckState.CANCELLED})
+"""States of cases that take no answer any more; one that has expired still does."""
 _LONGEST_NAME = 200
 
 
@@ -269,8 +270,13 @@ class Reviews:
         """Take back what a reader has said of a case whose readers have not all answered.
 
         Raises:
-            ConfigError: If this reader has said nothing of it.
+            ConfigError: If this reader has said nothing of it, or it is answered.
         """
+        if self._ledger.checks(keys=[case], states=[CheckState.DONE]):
+            raise ConfigError(
+                f"nothing to undo at the case {case.hex()[:16]}: it is answered; say what is "
+                "right instead, which supersedes"
+            )
         if refused := self._record(reader, [{"act": "withdraw", "case": case.hex()}]):
             raise ConfigError(f"nothing to undo at the case {case.hex()[:16]}: {refused[case]}")
 
@@ -321,7 +327,7 @@ class Reviews:
             verifier = self._asking.get(check.verifier)
             if check.state is CheckState.DONE:
                 self._done.add(check.check_key)
-            if verifier is None or check.state in _ENDED:
+            if verifier is None or check.state in ENDED:
                 continue
             readings = self._readings(check.check_key)
             if (verdict := concluded(verifier, readings)) is not None:

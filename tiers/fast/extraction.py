@@ -47,7 +47,7 @@ _TAG = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
 _SIGNED = re.compile(r"\A([-+\u2212])\s*\{([^{}]*)\}\Z")
 """A box with nothing but a sign before it, which plain text writes without braces."""
 _BLOCK = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)(?:^ {0,3}\1[`~]*[ \t\r]*$|\Z)",
+    r"^ {0,3}(`{3,}+|~{3,}+)[ \t]*([^\n`]*)\n(.*?)(?:^ {0,3}\1[`~]*[ \t\r]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _HASHES = re.compile(r"####[ \t]*([^\n]*)")

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -65,7 +66,7 @@ READ = (
 """Columns of a results file that are looked at."""
 _KEY_DIGITS = 64
 _LONGEST_NOTE = 2000
-_MOST_ROWS = 100_000
+_MOST_ROWS, _MOST_NAMED = 100_000, 100
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -119,14 +120,9 @@ def read_results(
         ConfigError: If the file can't be read, is too large, or has no column of cases or of
             values.
     """
-    found = Results()
-    records: list[Record] = []
-    for record in _held(path, written):
-        if isinstance(record, BadRow):
-            found.bad_rows.append(record)
-        else:
-            records.append(record)
-    _check_columns(path, records)
+    held = _held(path, written)
+    found = Results(bad_rows=[row for row in held if isinstance(row, BadRow)])
+    records = [row for row in held if isinstance(row, Record)]
     comma = written.decimal_comma
     reader = _Reader(ledger, campaign, ladder, source, records, decimal_comma=comma)
     by_case: dict[bytes, list[_Row]] = defaultdict(list)
@@ -201,7 +197,7 @@ def delivery(name: str, data: bytes, found: Results) -> str:
 
 
 def _held(path: Path, written: Written) -> list[Record | BadRow]:
-    parts = in_parts(_records(path, written), _MOST_ROWS)
+    parts = in_parts(_read_columns(path, _records(path, written)), _MOST_ROWS)
     held = next(parts, [])
     if next(parts, None) is not None:
         raise ConfigError(
@@ -248,11 +244,26 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _check_columns(path: Path, records: Sequence[Record]) -> None:
-    names = dict.fromkeys(name for record in records for name in record.values)
+def _read_columns(path: Path, rows: Iterable[Record | BadRow]) -> Iterator[Record | BadRow]:
+    """The rows with the columns that are looked at: of wide ones, little is held.
+
+    Raises:
+        ConfigError: If there are rows, and no column of cases or of values.
+    """
+    found, others, is_any = set[str](), dict[str, None](), False
+    for row in rows:
+        if isinstance(row, Record):
+            is_any = True
+            found.update(name for name in (CASE, VALUE) if name in row.values)
+            if len(others) < _MOST_NAMED:
+                others.update(dict.fromkeys(islice(row.values, _MOST_NAMED)))
+            values = {name: row.values[name] for name in READ if name in row.values}
+            yield Record(row.line, values)
+        else:
+            yield row
     for needed in (CASE, VALUE):
-        if records and needed not in names:
-            there = ", ".join(map(repr, names))
+        if is_any and needed not in found:
+            there = ", ".join(map(repr, others))
             raise ConfigError(
                 f"{path} has no column {needed!r}; it has {there:.300}. Fill in the work order of "
                 "`vladder case out`, as CSV with commas (with semicolons where you say "

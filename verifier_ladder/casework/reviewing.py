@@ -15,8 +15,9 @@ from verifier_ladder.casework.opencases import (
     other_tiers,
 )
 from verifier_ladder.containment import text_of
-from verifier_ladder.errors import ConfigError, LadderError, VerifierError
-from verifier_ladder.reviews import COMMENT, LEASE, Claim, Reviews
+from verifier_ladder.errors import ConfigError, LadderError, LeaseError, VerifierError
+from verifier_ladder.ledger.records import CheckState
+from verifier_ladder.reviews import COMMENT, ENDED, LEASE, Claim, Reviews
 from verifier_ladder.scheduler.answering import said
 from verifier_ladder.text import mended
 
@@ -129,7 +130,8 @@ class ReviewQueue:
 
         Raises:
             ConfigError: If it can't be an answer of the case; nothing was taken.
-            LeaseError: If the claim has run out, or was made anew; nothing was taken.
+            LeaseError: If the claim has run out, or was made anew, or nobody waits for an answer
+                any more; nothing was taken.
         """
         verdict = self._said(claim.case, value)
         if words := mended(comment).strip()[:LONGEST_COMMENT]:
@@ -142,6 +144,11 @@ class ReviewQueue:
         if self.ladder is None:
             raise ConfigError("the ladder of the campaign is not here, so nothing can be answered")
         check = next(iter(self._ledger.checks(keys=[key])), None)
+        if check is not None and check.state in ENDED:
+            is_done = check.state is CheckState.DONE
+            raise LeaseError(
+                "it was answered meanwhile" if is_done else "nobody waits for an answer any more"
+            )
         try:
             return said(self.ladder, key, check, value)
         except VerifierError as error:

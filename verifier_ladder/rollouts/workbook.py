@@ -25,6 +25,10 @@ LARGEST_UNPACKED: Final = 256 * 1024 * 1024
 """Bytes of all its parts together."""
 MOST_COLUMNS: Final = 1000
 _MOST_PARTS, _MOST_ROWS, _MOST_CELLS = 2000, 1_048_576, 1_000_000
+_MOST_ELEMENTS, _MOST_BESIDE = 5_000_000, 200_000
+"""Elements of all its XML that make up cells, and all others: the library makes objects of those,
+of half a kilobyte each where they are styles."""
+_OF_CELLS = frozenset({"row", "c", "v", "f", "is", "si", "t", "r"})
 _BLOCK = 1 << 16
 _PLACE = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})", re.ASCII)
 
@@ -104,7 +108,7 @@ def _sheet(book: Any, name: str | None) -> Any:
 
 
 def _check_parts(archive: ZipFile) -> None:
-    """Refuse an archive that unpacks to very much, and XML that defines entities.
+    """Refuse an archive that unpacks to very much, and XML that defines entities or very much.
 
     `zipfile` gives no more of a part than the archive's index says.
 
@@ -118,9 +122,11 @@ def _check_parts(archive: ZipFile) -> None:
             f"it unpacks to {size:,} bytes in {len(parts):,} parts; {LARGEST_UNPACKED:,} bytes in "
             f"{_MOST_PARTS:,} parts may be. Save the sheet as CSV UTF-8"
         )
+    count = _Elements().count
     for part in parts:
         parser = expat.ParserCreate()
         parser.StartDoctypeDeclHandler = _refuse_definitions
+        parser.StartElementHandler = count
         with archive.open(part) as stream:
             try:
                 while block := stream.read(_BLOCK):
@@ -131,6 +137,28 @@ def _check_parts(archive: ZipFile) -> None:
 
 def _refuse_definitions(*_: object) -> None:
     raise ConfigError("its XML has a document type, which no spreadsheet program writes")
+
+
+class _Elements:
+    """Counts the elements of a workbook, and refuses too many."""
+
+    def __init__(self) -> None:
+        self._of_cells = self._beside = 0
+
+    def count(self, name: str, _: object) -> None:
+        """Count one.
+
+        Raises:
+            ConfigError: If there are too many.
+        """
+        is_of_cell = name.rpartition(":")[2] in _OF_CELLS
+        self._of_cells += is_of_cell
+        self._beside += not is_of_cell
+        if self._of_cells > _MOST_ELEMENTS or self._beside > _MOST_BESIDE:
+            raise ConfigError(
+                f"it has more than {_MOST_ELEMENTS:,} parts of cells, or more than "
+                f"{_MOST_BESIDE:,} styles, names and other things. Save the sheet as CSV UTF-8"
+            )
 
 
 class _Survey:

@@ -1,4 +1,4 @@
-"""Connections: how long each may take, and how many there may be of unknown senders."""
+"""Connections: how long each and its headers may be, and how many of unknown senders."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ _SHARE = 4
 """They are no more than one in so many of the files that the process may open."""
 _HEADERS = 10.0
 """Seconds within which the headers of a request must be there."""
+LARGEST_HEAD = 2**16
+"""Bytes of the headers of a request. Python's own readers of some take time in the square of them,
+and the parser keeps what it is given."""
+_TOO_LONG = "the headers are too long"
 _REST = 10.0
 """Seconds for which the rest of a body is awaited whose request is answered already."""
 _strangers: dict[Connection, None] = {}
@@ -33,14 +37,17 @@ def _files() -> int:
 class Connection(HttpToolsProtocol):
     """A connection that nobody can hold open by being silent or slow.
 
-    Headers have a limit of time, and so has what is left of a body after the answer; bodies that
-    are read have theirs in `Door`. Senders who are not known yet have a thousand connections in
-    all: one who comes ends the oldest of them, so callers with a token always get in.
+    Headers have a limit of time and of bytes, and so has what is left of a body after the answer;
+    bodies that are read have theirs in `Door`. Senders who are not known yet have a thousand
+    connections in all: one who comes ends the oldest of them, so callers with a token always get
+    in.
     """
 
     _clock: asyncio.TimerHandle | None = None
     _is_whole = True
     """Whether the last request has come to its end."""
+    _head: int | None = None
+    """Bytes of the headers that are coming; None while none are."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin as a stranger."""
@@ -73,12 +80,28 @@ class Connection(HttpToolsProtocol):
             raise ValueError("a request before the answer to the last one")
         super().on_message_begin()
         self.scope[CONNECTION] = self.let_in  # type: ignore[literal-required]
-        self._is_whole = False
+        self._is_whole, self._head = False, 0
         self._end_in(_HEADERS)
 
+    def data_received(self, data: bytes) -> None:
+        """Read what has come; headers that go on for too long are answered with 400."""
+        goes_on = self._head is not None
+        super().data_received(data)
+        if goes_on and self._head is not None:
+            self._head += len(data)
+            if self._head > LARGEST_HEAD and not self.transport.is_closing():
+                self.send_400_response(_TOO_LONG)
+
     def on_headers_complete(self) -> None:
-        """Wait for the body, which has its own limit."""
+        """Wait for the body, which has its own limit.
+
+        Raises:
+            ValueError: If the headers are too long; that is answered with 400.
+        """
+        self._head = None
         self._end_never()
+        if len(self.url) + sum(len(n) + len(value) for n, value in self.headers) > LARGEST_HEAD:
+            raise ValueError(_TOO_LONG)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

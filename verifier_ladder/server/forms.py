@@ -1,22 +1,27 @@
-"""Forms: what a browser posts, read from the bytes."""
+"""Forms: what a browser posts, as far as it may be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from email.message import Message
-from email.parser import HeaderParser
+import re
+from collections.abc import AsyncGenerator, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from fastapi import HTTPException, Request
+from starlette.datastructures import Headers, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from verifier_ladder.text import mended
 
+LARGEST: Final = 2**17
+"""Bytes of a form without files."""
 _MOST_FIELDS: Final = 100
-_LONGEST_HEAD: Final = 4096
-"""Bytes of the headers of one part."""
 _PLAIN: Final = "application/x-www-form-urlencoded"
-_PARTS: Final = "multipart/form-data"
+_PARTED: Final = re.compile(
+    r"multipart/form-data; ?boundary=(\"?)([\w'()+,./:=?-]{1,70})\1", re.ASCII | re.IGNORECASE
+)
+"""As browsers write it. Readers of any such header take time in the square of its length, and
+decode by whatever it names."""
 
 
 class File(NamedTuple):
@@ -38,32 +43,45 @@ class Form(NamedTuple):
         return self.fields.get(name, "")
 
 
-async def read_form(request: Request, most: int) -> Form:
+async def read_form(request: Request, file: int = 0) -> Form:
     """Read the form that was posted.
 
     Args:
         request: The request.
-        most: Bytes that it may have.
+        file: Bytes that a file may have that comes with it; 0 if none may come.
 
     Raises:
         HTTPException: If it is larger, or no form.
     """
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise HTTPException(413, f"a form may have {most:,} bytes; send less")
-    head = Message()
-    head["Content-Type"] = request.headers.get("content-type", "")
-    kind = head.get_content_type()
+    kind = request.headers.get("content-type", "")
     try:
-        if kind == _PLAIN:
-            return _plain(bytes(body))
-        if kind == _PARTS:
-            return _parted(bytes(body), str(head.get_param("boundary", "")))
-    except ValueError as error:
+        if file and (found := _PARTED.fullmatch(kind)):
+            whole = _limited(request, LARGEST + file, f"--{found[2]}--\r\n".encode())
+            return await _parted(whole, found[2])
+        if not file and kind.partition(";")[0].strip().lower() == _PLAIN:
+            return _plain(b"".join([part async for part in _limited(request, LARGEST)]))
+    except (MultiPartException, ValueError) as error:
         raise HTTPException(400, f"the form can't be read: {error}") from None
-    raise HTTPException(415, f"send a form, as {_PLAIN} or {_PARTS}")
+    raise HTTPException(415, f"send a form, as {'multipart/form-data' if file else _PLAIN}")
+
+
+async def _limited(
+    request: Request, most: int, ending: bytes = b""
+) -> AsyncGenerator[bytes, None]:
+    """The body as it comes.
+
+    Raises:
+        HTTPException: If it is larger.
+        ValueError: If it ends otherwise.
+    """
+    size, last = 0, b""
+    async for part in request.stream():
+        size, last = size + len(part), (last + part)[-len(ending) :]
+        if size > most:
+            raise HTTPException(413, f"a form may have {most:,} bytes; send less")
+        yield part
+    if ending and last != ending:
+        raise ValueError("it is not whole")
 
 
 def _plain(body: bytes) -> Form:
@@ -74,41 +92,23 @@ def _plain(body: bytes) -> Form:
     return Form(dict(pairs), {})
 
 
-def _parted(body: bytes, boundary: str) -> Form:
-    r"""Read a form with files (RFC 7578).
-
-    Python's own parser of mail reads lines and nested parts, which a form has not.
+async def _parted(stream: AsyncGenerator[bytes, None], boundary: str) -> Form:
+    """Read a form with a file.
 
     Raises:
-        ValueError: If it is none.
-
-    Example:
-        >>> head = b'Content-Disposition: form-data; name="by"'
-        >>> _parted(b"--x\r\n" + head + b"\r\n\r\nada\r\n--x--\r\n", "x").fields
-        {'by': 'ada'}
+        MultiPartException: If it is none.
+        ValueError: If it is not whole.
     """
-    fields: dict[str, str] = {}
-    files: dict[str, File] = {}
-    for head, data in _parts(body, boundary):
-        name = head.get_param("name", header="content-disposition")
-        file = head.get_param("filename", header="content-disposition")
-        if name is None:
-            raise ValueError("a part has no name")
-        if file is None:
-            fields[str(name)] = data.decode("utf-8", "replace")
+    told = Headers({"content-type": f'multipart/form-data; boundary="{boundary}"'})
+    parser = MultiPartParser(
+        told, stream, max_files=1, max_fields=_MOST_FIELDS, max_part_size=LARGEST
+    )
+    fields, files = dict[str, str](), dict[str, File]()
+    form = await parser.parse()
+    for name, value in form.multi_items():
+        if isinstance(value, UploadFile):
+            files[name] = File(mended(value.filename or ""), await value.read())
         else:
-            files[str(name)] = File(mended(str(file)), data)
+            fields[name] = value
+    await form.close()
     return Form(fields, files)
-
-
-def _parts(body: bytes, boundary: str) -> Iterator[tuple[Message, bytes]]:
-    """The parts: headers and bytes of each."""
-    mark = b"\r\n--" + boundary.encode("ascii", "replace")
-    first, *rest = (b"\r\n" + body).split(mark, _MOST_FIELDS + 1)
-    if not boundary or first or not rest or not rest[-1].startswith(b"--"):
-        raise ValueError("its parts are not complete, or there are too many")
-    for part in rest[:-1]:
-        head, between, data = part.partition(b"\r\n\r\n")
-        if not between or not head.startswith(b"\r\n") or len(head) > _LONGEST_HEAD:
-            raise ValueError("a part has no headers")
-        yield HeaderParser().parsestr(head[2:].decode("utf-8", "replace")), data

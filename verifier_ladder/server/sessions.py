@@ -22,8 +22,6 @@ from verifier_ladder.server.forms import Form, read_form
 
 IDLE: Final = 3600.0
 """Seconds after which a session ends that nobody uses."""
-FORM: Final = 2**17
-"""Bytes of a form without files."""
 _MOST: Final = 20
 """Sessions of one token; one more ends the one that was unused for longest."""
 _BYTES: Final = 32
@@ -82,7 +80,8 @@ class Sessions:
 
     def _make_room(self, token: tokens.Token) -> None:
         now = self._clock()
-        self._live = {k: s for k, s in self._live.items() if now - s.used_at < IDLE}
+        live = list(self._live.items())
+        self._live = {key: session for key, session in live if now - session.used_at < IDLE}
         own = [key for key, session in self._live.items() if session.token.id == token.id]
         for key in own[: max(0, len(own) - _MOST + 1)]:
             del self._live[key]
@@ -103,10 +102,10 @@ class Sessions:
             return None
         token = self._known.current(session.token)
         if token is None or now - session.used_at >= IDLE:
-            del self._live[key]
+            self._live.pop(key, None)  # Pages are made in several threads.
             return None
         if is_used:
-            del self._live[key]
+            self._live.pop(key, None)
             self._live[key] = _Session(token, now)
         return token
 
@@ -212,15 +211,15 @@ def _is_used(request: Request) -> bool:
     return request.headers.get("sec-fetch-mode", "navigate") == "navigate"
 
 
-def posts(most: int = FORM) -> Any:
+def posts(file: int = 0) -> Any:
     """A dependency of what is posted: the form, if it comes from a page of this server.
 
     Args:
-        most: Bytes that it may have.
+        file: Bytes that a file may have that comes with it; 0 if none may come.
     """
 
     async def read(request: Request) -> Form:
-        form = await read_form(request, most)
+        form = await read_form(request, file)
         sessions: Sessions = request.app.state.sessions
         if not sessions.is_form_token(cookie_of(request), form.text("form_token")):
             raise HTTPException(

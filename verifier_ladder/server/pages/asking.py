@@ -102,9 +102,9 @@ def _campaign_line(viewer: Viewer, store: Ledger, row: CampaignRow) -> Facts:
 def campaign(request: Request, campaign: CampaignNamed, run: RunNamed = "") -> Facts:
     """A campaign at a glance: who won, is something wrong, what was spent."""
     viewer = viewer_of(request)
+    row = campaign_of(viewer, campaign)
     waiting = viewer.waiting(campaign)
     with viewer.reader.reading() as store:
-        row = _known(store, campaign)
         told = glance(store, viewer.index, row, waiting)
         shadows = [r.name for r in store.campaigns() if r.name == shadow_name(campaign)]
     runs = viewer.index.runs(campaign)

@@ -59,7 +59,10 @@ class Beside(Generic[K, T]):
         self._lock = Lock()
 
     def of(self, key: K, wait: float = PATIENCE) -> T | None:
-        """What was made last; None if nothing was yet."""
+        """What was made last; None if nothing was yet.
+
+        Whoever asks knows that there is such a thing: of what is asked for, all is kept.
+        """
         with self._lock:
             asked = self._asked.get(key)
             if asked is None and self._clock() >= self._until.get(key, 0.0):

@@ -47,7 +47,9 @@ router = APIRouter(dependencies=[visits("answer")])
 LARGEST: Final = 2**24
 """Bytes of a results file."""
 _HELD: Final = 2**26
-"""Bytes of all files that are kept until they are taken."""
+"""Bytes of all files that are kept until they are taken, and of what was read in them."""
+_ROW: Final = 500
+"""Bytes of what is kept of a row, about."""
 _MOST_HELD: Final = 50
 _KINDS: Final = frozenset({".csv", ".tsv", ".json", ".jsonl", ".xlsx"})
 _PACKED: Final = (b"\x1f\x8b", b"PAR1")
@@ -77,6 +79,11 @@ class Upload:
     """Why it can't be read at all."""
     delivered: Delivered | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about."""
+        return len(self.data) + _ROW * (len(self.found.answers) + len(self.found.bad_rows))
+
 
 class Uploads:
     """Files that were uploaded, kept in memory until newer ones need the room.
@@ -88,18 +95,21 @@ class Uploads:
         """Keep none yet."""
         self._kept: OrderedDict[str, Upload] = OrderedDict()
         self._lock = Lock()
+        self.taking = Lock()
+        """Held by whoever takes rows: of two who take the same file, the second finds it taken."""
 
     def keep(self, upload: Upload, key: str = "") -> str:
         """Keep a file, or what became of it since; gives its id."""
         key = key or token_urlsafe(12)
         with self._lock:
             self._kept[key] = upload
-            while len(self._kept) > _MOST_HELD or self._size() > _HELD:
+            self._kept.move_to_end(key)
+            while len(self._kept) > _MOST_HELD or (len(self._kept) > 1 and self._is_full()):
                 self._kept.popitem(last=False)
         return key
 
-    def _size(self) -> int:
-        return sum(len(upload.data) for upload in self._kept.values())
+    def _is_full(self) -> bool:
+        return sum(upload.size for upload in self._kept.values()) > _HELD
 
     def of(self, key: str, owner: str) -> Upload:
         """A file that somebody has uploaded.
@@ -297,7 +307,7 @@ def _file(data: bytes, kind: str, name: str) -> Response:
 
 
 @router.post("/upload")
-def upload_file(request: Request, form: Annotated[Form, posts(LARGEST + 2**16)]) -> Response:
+def upload_file(request: Request, form: Annotated[Form, posts(LARGEST)]) -> Response:
     """Read a results file, and take nothing of it."""
     campaign: Campaign = request.app.state.service.campaign
     uploads: Uploads = request.app.state.uploads
@@ -322,16 +332,18 @@ def take(request: Request, upload: UploadId, form: Annotated[Form, posts()]) -> 
     """Take the good rows of a file: all of them are, or it is said that the others are left."""
     campaign: Campaign = request.app.state.service.campaign
     uploads: Uploads = request.app.state.uploads
-    fresh = _read(campaign, uploads.of(upload, caller_of(request)))
-    is_good = not fresh.fault and (not fresh.found.bad_rows or form.text("only_good") == "on")
-    if is_good and fresh.found.answers:
-        try:
-            fresh = replace(fresh, delivered=_taken(campaign, fresh))
-        except (ConfigError, VerifierError) as error:
-            facts = {**results(request, upload), "_error": str(error)}
-            return shown(request, "results", facts, 422)
-    uploads.keep(fresh, upload)
-    return RedirectResponse(link("results", upload=upload, by=form.text("by")), 303)
+    by = form.text("by")
+    with uploads.taking:
+        fresh = _read(campaign, uploads.of(upload, caller_of(request)))
+        is_good = not fresh.fault and (not fresh.found.bad_rows or form.text("only_good") == "on")
+        if is_good and fresh.found.answers:
+            try:
+                fresh = replace(fresh, delivered=_taken(campaign, fresh))
+            except (ConfigError, VerifierError) as error:
+                facts = {**results(request, upload, by), "_error": str(error)}
+                return shown(request, "results", facts, 422)
+        uploads.keep(fresh, upload)
+    return RedirectResponse(link("results", upload=upload, by=by), 303)
 
 
 def _taken(campaign: Campaign, upload: Upload) -> Delivered:

@@ -1,7 +1,7 @@
 """The review queue as pages: one case a screen, and what its readers say."""
 
 # Without postponed annotations: FastAPI reads them as they stand.
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
@@ -26,7 +26,7 @@ from verifier_ladder.casework.workorders import content_text
 from verifier_ladder.errors import ConfigError, LeaseError, VerifierError
 from verifier_ladder.ledger.records import CheckRow, CheckState
 from verifier_ladder.measurement import READERS
-from verifier_ladder.reviews import COMMENT, LEASE, Claim, Reviews
+from verifier_ladder.reviews import COMMENT, ENDED, LEASE, Claim, Reviews
 from verifier_ladder.scheduler.answering import words_of_answer
 from verifier_ladder.server.access import token_of
 from verifier_ladder.server.forms import Form
@@ -183,6 +183,8 @@ def _standing(
     """Where a case stands for a reader."""
     if check.state is CheckState.DONE and verdict is not None:
         return "answered"
+    if check.state in ENDED:
+        return "over"
     if mine is not None:
         return "read"
     if check.state is not CheckState.WAITING:
@@ -257,12 +259,16 @@ def act(request: Request, key: Key, form: Annotated[Form, posts()]) -> Response:
     by, do = form.text("by"), form.text("do")
     action = _Action(reviews_of(request), reader_of(request, by), bytes.fromhex(key), form)
     _asked(action.shared.campaign, action.key)
+    if (act_on := _ACTIONS.get(do)) is None:
+        raise HTTPException(422, f"nothing is done by {do!r:.60}: send the form of the case")
+    typed, why = {name: form.text(name) for name in ("value", "comment", "why")}, ""
     try:
-        _ACTIONS.get(do, _answer)(action)
+        act_on(action)
     except _REFUSED as error:
-        typed = {name: form.text(name) for name in ("value", "comment", "why")}
-        facts = {**case(request, key, by), "_typed": typed, "_error": str(error)}
-        return shown(request, "case", facts, 422)
+        why = str(error)
+    if why or (do in {"claim", "unblind"} and any(typed.values())):
+        facts = {**case(request, key, by), "_typed": typed, "_error": why}
+        return shown(request, "case", facts, 422 if why else 200)
     if do in {"skip", "release"}:
         return RedirectResponse(link("review", by=by), 303)
     return RedirectResponse(link("case", key=key, by=by), 303)
@@ -315,8 +321,8 @@ def _supersede(action: _Action) -> None:
     action.shared.campaign.supersede(action.key, value, source=action.reader, why=why)
 
 
-_ACTIONS: Final[dict[str, Any]] = {
+_ACTIONS: Final[dict[str, Callable[[_Action], None]]] = {
     "claim": _claim, "skip": _skip, "release": _release, "unblind": _unblind,
-    "withdraw": _withdraw, "supersede": _supersede,
+    "withdraw": _withdraw, "supersede": _supersede, **dict.fromkeys(("answer", *_WORDS), _answer),
 }  # fmt: skip
-"""What buttons do; all others answer."""
+"""What buttons do."""

@@ -17,8 +17,8 @@ from verifier_ladder.server.pages.asking import (
 def tiers(request: Request, campaign: CampaignNamed) -> Facts:
     """The funnel of a campaign, tier by tier: outcomes, cost, latency, budgets."""
     viewer = viewer_of(request)
-    waiting = viewer.waiting(campaign)
     row = campaign_of(viewer, campaign)
+    waiting = viewer.waiting(campaign)
     with viewer.reader.reading() as store:
         summary = glance(store, viewer.index, row, waiting).summary
         accounts = store.accounts(campaign)

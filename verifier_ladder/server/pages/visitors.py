@@ -51,7 +51,7 @@ def shown(request: Request, name: str, facts: Mapping[str, Any], status: int = 2
     """
     viewer: Viewer = request.app.state.viewer
     query = request.url.query
-    twin = f"{request.url.path}.json{'?' if query else ''}{query}"
+    twin = f"/{name}.json{'?' if query else ''}{query}"
     cookie = cookie_of(request) or new_cookie()
     visitor = _visitor(request, cookie)
     is_known = visitor is None or visitor.is_known  # Nobody else hears of the ledger.
@@ -78,8 +78,13 @@ def _visitor(request: Request, cookie: str) -> Visitor | None:
         else bool(request.app.state.anyone_may_answer)
     )  # fmt: skip
     name = "" if token is None else token.name
-    is_known = token is not None or not is_asked
+    is_known = not is_asked or (token is not None and _sees_pages(token))
     return Visitor(name, sessions.form_token(cookie), is_known, may_answer)
+
+
+def _sees_pages(token: tokens.Token) -> bool:
+    """Whether a token opens any page but the one that says that it doesn't."""
+    return not token.runs and (token.allows("read") or token.allows("answer"))
 
 
 def _are_tokens_asked(request: Request) -> bool:
@@ -97,7 +102,9 @@ async def login(request: Request, then: Next = "") -> Response:
 
 
 def _asked(request: Request, then: str, why: str = "", status: int = 200) -> Response:
-    facts = {"then": local_address(then), "why": why, "are_tokens": _are_tokens_asked(request)}
+    facts = {
+        "then": local_address(then, ""), "why": why, "are_tokens": _are_tokens_asked(request),
+    }  # fmt: skip
     return shown(request, "login", facts, status)
 
 
@@ -110,7 +117,9 @@ async def log_in(request: Request, form: Annotated[Form, posts()]) -> Response:
         return _asked(request, form.text("next"), "this token is not valid", 401)
     let_in(request)
     sessions.end(cookie_of(request))
-    answer = RedirectResponse(local_address(form.text("next")), 303)
+    token = sessions.token(cookie)
+    first = HOME if token is None or token.allows("read") else "/review"
+    answer = RedirectResponse(local_address(form.text("next"), first), 303)
     set_cookie(request, answer, cookie)
     return answer
 
@@ -126,7 +135,7 @@ async def log_out(request: Request, form: Annotated[Form, posts()]) -> Response:
     return answer
 
 
-def local_address(text: str) -> str:
+def local_address(text: str, first: str = HOME) -> str:
     """An address of this server to go on to; its first page where it is one of another.
 
     Browsers read a backslash as a slash, and pass over control characters.
@@ -137,12 +146,12 @@ def local_address(text: str) -> str:
     """
     is_plain = text.isascii() and text.isprintable() and "\\" not in text
     if not is_plain or not text.startswith("/") or text.startswith("//"):
-        return HOME
+        return first
     try:
         parts = urlsplit(text)
     except ValueError:
-        return HOME
-    return HOME if parts.scheme or parts.netloc or parts.path == "/login" else text
+        return first
+    return first if parts.scheme or parts.netloc or parts.path == "/login" else text
 
 
 def to_login(request: Request, error: Exception) -> Response | None:

@@ -1,5 +1,7 @@
 """Where the answer stands in an output."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from verifier_ladder.tiers.fast.extraction import (
     agreed,
     answers,
     bare,
+    blocks,
     checked_marks,
 )
 
@@ -117,3 +120,11 @@ def test_any_text_has_an_answer_or_none(text: str, marks: list[str]) -> None:
         return
     assert all(part in text for part in found)
     assert len(set(found)) == len(found) > 0
+
+
+@pytest.mark.parametrize("letter", "~`")
+def test_a_fence_without_end_is_read_at_once(letter: str) -> None:
+    begun = process_time()
+
+    assert [] == list(blocks(letter * 20_000))
+    assert process_time() - begun < 0.5

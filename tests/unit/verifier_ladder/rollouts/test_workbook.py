@@ -126,6 +126,13 @@ HOSTILE = {
     "broken XML": (SHEET, "</worksheet>", "", "can't read"),
     "broken XML elsewhere": ("xl/workbook.xml", "<sheets>", "<", "can't read"),
     "a number that is none": (SHEET, "<v>1</v>", "<v>one</v>", "can't read"),
+    "styles without end": (
+        "xl/styles.xml",
+        "</cellXfs>",
+        "<xf/>" * 200_000 + "</cellXfs>",
+        "200,000 styles",
+    ),
+    "names without end": (SHEET, "</sheetData>", "</sheetData>" + "<a/>" * 200_000, "and other"),
     "a text that is nowhere": (SHEET, TEXT, 't="s"><v>99</v>', "can't read"),
 }
 

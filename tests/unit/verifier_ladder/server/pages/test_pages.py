@@ -366,3 +366,10 @@ def test_trainings_are_shown_before_their_evaluations(see: See, tmp_path: Path) 
     assert told["run"] == "two"
     assert told["runs"] == ["two", "one", "two/eval", "one/eval"]
     assert get("/runs.json?campaign=try").json()["chosen_runs"] == ["two", "one"]
+
+
+def test_of_campaigns_that_there_are_not_nothing_is_kept(get: Get) -> None:
+    asked = [f"/{page}?campaign=none{n}" for n in range(5) for page in ("campaign", "tiers")]
+
+    assert {404} == {get(address).status_code for address in asked}
+    assert not get.viewer._waiting._until  # type: ignore[attr-defined]

@@ -5,14 +5,18 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
 import verifier_ladder as vl
+from verifier_ladder.badrow import BadRow
+from verifier_ladder.casework.results import Results, Written
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.plates import approve
 from verifier_ladder.reviews import READING
@@ -290,6 +294,44 @@ def test_without_tokens_nobody_answers_unless_everybody_may(
     assert "answered" == visitor.get(f"/case.json?key={key}&by=ada").json()["standing"]
 
 
+@pytest.fixture
+def opened_pages(
+    serve: Serve, weighed: vl.Campaign, tokens: TokenFile
+) -> tuple[Visitor, TokenFile]:
+    """Somebody who has not logged in, and the tokens there are."""
+    return Visitor(serve(weighed)), tokens
+
+
+@pytest.mark.parametrize(
+    ("scopes", "runs", "leads", "status"),
+    [
+        (["score"], [], "/review", 403), (["read"], ["blue/"], "/ledger", 403),
+        (["answer"], [], "/review", 200), (["read"], [], "/ledger", 200),
+    ],
+)  # fmt: skip
+def test_one_comes_to_what_ones_token_opens_and_hears_of_nothing_else(
+    opened_pages: tuple[Visitor, TokenFile], scopes: list[str], runs: list[str], leads: str,
+    status: int,
+) -> None:  # fmt: skip
+    visitor, tokens = opened_pages
+    came = visitor.log_in(tokens.add("ada", scopes, runs=runs))
+    page = visitor.get(leads)
+
+    assert (303, leads) == (came.status_code, came.headers["location"])
+    assert status == page.status_code
+    assert ("ledger.db" in page.text) == (200 == status)
+
+
+def test_a_page_names_its_twin_wherever_it_was_posted_to(
+    come: Callable[..., Visitor], weighed: vl.Campaign
+) -> None:
+    ada = come(weighed)
+    page = ada.post("/upload", files={"other": ("results.csv", b"")})
+
+    assert 422 == page.status_code
+    assert 'href="/laboratory.json"' in page.text
+
+
 @pytest.mark.parametrize(
     "then", ["//evil.example", "https://evil.example", "/\\evil.example", "/login", "\n/x", "x"]
 )
@@ -464,6 +506,47 @@ def test_an_answer_under_a_lost_claim_is_refused_and_kept_on_the_page(
     assert 303 == ada.do(key, "answer", value="5.25").status_code
 
 
+@pytest.mark.parametrize("do", ["claim", "unblind"])
+def test_what_was_typed_stays_where_one_claims_anew_or_asks_for_other_tiers(
+    come: Callable[..., Visitor], weighed: vl.Campaign, do: str
+) -> None:
+    (key,) = asked(weighed, f"half typed, {do}")
+    ada = come(weighed)
+    ada.do(key, "claim")
+
+    page = ada.do(key, do, value="5.25", comment="it was <wet>").text
+
+    assert 'value="5.25"' in page
+    assert "it was &lt;wet&gt;</textarea>" in page
+
+
+def test_a_case_that_nobody_waits_for_takes_no_answer(
+    come: Callable[..., Visitor], tasted: vl.Campaign
+) -> None:
+    (key,) = asked(tasted, "thrown away")
+    ada = come(tasted)
+    ada.do(key, "claim")
+    claim = str(facts(ada, key)["claim"])
+    tasted.cancel()
+    assert tasted.drain(300)
+
+    late = ada.do(key, "answer", value="5", claim=claim)
+
+    assert (422, True) == (late.status_code, "nobody waits for an answer any more" in late.text)
+    assert ("over", None) == (facts(ada, key)["standing"], facts(ada, key)["said"])
+
+
+def test_what_no_button_does_is_not_taken_for_an_answer(
+    come: Callable[..., Visitor], weighed: vl.Campaign
+) -> None:
+    (key,) = asked(weighed, "unknown button")
+    ada = come(weighed)
+    ada.do(key, "claim")
+
+    assert 422 == ada.do(key, "destroy", value="5").status_code
+    assert "claimed" == facts(ada, key)["standing"]
+
+
 def test_what_was_said_is_taken_back_and_what_stands_is_superseded(
     come: Callable[..., Visitor], tasted: vl.Campaign
 ) -> None:
@@ -477,6 +560,9 @@ def test_what_was_said_is_taken_back_and_what_stands_is_superseded(
         reader.do(key, "claim")
         reader.do(key, "answer", value="9")
 
+    read = ada.get("/review.json").json()["agreement"]
+    assert 422 == ada.do(key, "withdraw").status_code, "it is answered by now"
+    assert read == ada.get("/review.json").json()["agreement"]
     silent = ada.do(key, "supersede", value="2")
     assert (422, True) == (silent.status_code, "say why" in silent.text)
     assert 303 == ada.do(key, "supersede", value="2", why="it was <salt>").status_code
@@ -607,6 +693,30 @@ def test_a_file_that_can_not_be_read_says_so_and_takes_nothing(
     assert "verifier-ladder-upload" not in page
     ada.post(seen, only_good="on")
     assert before == weighed.ledger.newest()
+
+
+def test_uploads_are_kept_as_long_as_there_is_room_for_what_was_read_in_them() -> None:
+    uploads = laboratory.Uploads()
+    bad = [BadRow(line, "is no row") for line in range(100_000)]
+    of = laboratory.Upload("a.csv", b"x", Written(), "ada", found=Results(bad_rows=bad))
+    first, second = uploads.keep(of), uploads.keep(of)
+
+    assert of is uploads.of(second, "")
+    with pytest.raises(HTTPException):
+        uploads.of(first, "")
+
+
+def test_a_form_that_is_sent_twice_takes_a_file_once_and_says_so(
+    come: Callable[..., Visitor], weighed: vl.Campaign
+) -> None:
+    keys = asked(weighed, "twice a", "twice b")
+    ada = come(weighed)
+    rows = [{"case": key, "value": "5", "unit": "µg"} for key in keys]
+    seen = upload(ada, table(rows))
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda _: ada.post(seen), range(2)))
+
+    assert 2 == ada.get(seen.replace("results?", "results.json?")).json()["taken"]
 
 
 def test_a_file_may_have_so_many_bytes(come: Callable[..., Visitor], weighed: vl.Campaign) -> None:
