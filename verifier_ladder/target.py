@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -48,3 +49,13 @@ class Target:
             "name": self.name, "unit": self.unit,
             "direction": self.direction, "scale": self.scale,
         }  # fmt: skip
+
+
+def sign_of(ladder: Mapping[str, Any]) -> float:
+    """`Target.sign` of a ladder as the ledger records it.
+
+    Example:
+        >>> sign_of({"target": {"direction": "minimise"}}), sign_of({})
+        (-1.0, 1.0)
+    """
+    return -1.0 if (ladder.get("target") or {}).get("direction") == "minimise" else 1.0

@@ -21,6 +21,7 @@ from verifier_ladder.reward import definitive_of
 from verifier_ladder.status import TierStatus, tiers_of
 from verifier_ladder.summary import CandidateSummary, OpenCase, Score, Summary, TierSummary
 from verifier_ladder.summary.reading import open_cases
+from verifier_ladder.target import sign_of
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -134,7 +135,7 @@ def _best(ledger: Ledger, row: CampaignRow) -> tuple[Best, ...] | None:
     for check, verdict in said[judge] or ():
         if verdict.score is not None and check.content_key not in refused:
             heard.setdefault(check.content_key, []).append((check, verdict))
-    sign = -1.0 if (row.ladder.get("target") or {}).get("direction") == "minimise" else 1.0
+    sign = sign_of(row.ladder)
     scores = {key: _score(judge, [verdict for _, verdict in its]) for key, its in heard.items()}
     chosen = heapq.nsmallest(_BEST, scores, key=lambda key: (-sign * scores[key].value, key))
     texts = _texts(ledger, [heard[key][0][0].check_key for key in chosen])

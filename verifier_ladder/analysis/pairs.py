@@ -10,16 +10,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot, isfinite, nan, sqrt
+from math import sqrt
 from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.pairtable import PREDICTED, compared
-from verifier_ladder.arrays import Floats, Indices
 from verifier_ladder.intervals import wilson
 from verifier_ladder.ledger.records import CampaignRow
-from verifier_ladder.summary.ranks import FEWEST, correlation
+from verifier_ladder.summary.comparison import Ranked, Standing, spread_of
+from verifier_ladder.summary.ranks import FEWEST
+from verifier_ladder.target import sign_of
 from verifier_ladder.tier import Tier
 
 MOST_DRAWN: Final = 1000
@@ -30,9 +31,6 @@ _MOST_NAMED = 10
 """The furthest apart, which are labelled."""
 _MOST_SUSPICIOUS = 20
 _BINS = 10
-_QUARTER, _HALF = 0.75, 0.5
-_TOO_GOOD = 2.0
-"""Standard deviations that a cheap score may be better than a dear one."""
 _SHARES = {1.0: 0.6827, 2.0: 0.9545}
 """Share of a normal distribution that lies within so many deviations."""
 
@@ -154,9 +152,7 @@ class _Row(NamedTuple):
     @property
     def spread(self) -> float | None:
         """One standard deviation of the difference; None if either's is not known."""
-        if self.low_spread is None or self.high_spread is None:
-            return None
-        return hypot(self.low_spread, self.high_spread) or None
+        return spread_of(self.low_spread, self.high_spread)
 
 
 def pair_summaries(index: CandidateIndex, row: CampaignRow) -> list[PairSummary]:
@@ -255,26 +251,23 @@ def _summary(
     index: CandidateIndex, row: CampaignRow, low: int, high: int, drawn: Sequence[_Row]
 ) -> PairSummary:
     totals = index.totals(row.name)
-    low_unit, high_unit = _units(row, totals.units, low, high)
-    is_alike = low_unit == high_unit
-    seen = {pair.candidate: pair for pair in (*drawn, *_at_ends(index, row.name, low, high))}
-    ranked = _Ranked(
-        [*seen.values()], len(drawn), _sign(row), are_comparable=is_alike and bool(low_unit)
-    )
-    along = ranked.correlation
-    if not is_alike:
-        ranked.turn()
-    named, suspicious = ranked.furthest(), ranked.too_good()
+    low_unit, high_unit = units = _units(row, totals.units, low, high)
+    ends = _at_ends(index, row.name, low, high)
+    seen = [*{pair.candidate: pair for pair in (*drawn, *ends)}.values()]
+    ranked = Ranked(seen, units, sign_of(row.ladder), len(drawn))
+    is_alike, are_few = low_unit == high_unit, len(drawn) < FEWEST
+    named = [] if are_few else ranked.furthest(_MOST_NAMED)
+    suspicious = [] if are_few else ranked.too_good()[:_MOST_SUSPICIOUS]
     differences = [pair.low - pair.high for pair in drawn] if is_alike else []
-    places = _places(index, row.name, [pair.candidate for pair, *_ in (*named, *suspicious)])
+    places = _places(index, row.name, [seen[at.place].candidate for at in (*named, *suspicious)])
     return PairSummary(
         "predicted" if low == PREDICTED else Tier(low).label, Tier(high).label, low_unit,
-        high_unit, totals.count("pairs", low, high), len(drawn), along,
+        high_unit, totals.count("pairs", low, high), len(drawn), ranked.correlation,
         fmean(map(abs, differences)) if differences else None,
         fmean(differences) if differences else None,
-        tuple((_short(pair.low), _short(pair.high)) for pair in seen.values()),
-        tuple(_told(places, *each) for each in named),
-        tuple(_told(places, *each) for each in suspicious),
+        tuple((_short(pair.low), _short(pair.high)) for pair in seen),
+        tuple(_told(places, seen, at) for at in named),
+        tuple(_told(places, seen, at) for at in suspicious),
     )  # fmt: skip
 
 
@@ -285,104 +278,14 @@ def _units(row: CampaignRow, units: Mapping[int, str], low: int, high: int) -> t
     return units.get(low, ""), units.get(high, "")
 
 
-def _sign(row: CampaignRow) -> float:
-    direction = (row.ladder.get("target") or {}).get("direction")
-    return -1.0 if direction == "minimise" else 1.0
-
-
 def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-_Standing = tuple[_Row, float, float, float]
-"""A pair, the share of the drawn below it on either side, and by how many standard deviations its
-cheap score is too good; NaN where that is not known."""
-
-
-class _Ranked:
-    """Where pairs stand among those that were drawn, so that more is better on either side."""
-
-    def __init__(
-        self, pairs: Sequence[_Row], drawn: int, sign: float, *, are_comparable: bool
-    ) -> None:
-        """Rank pairs.
-
-        Args:
-            pairs: Those that were drawn, and others behind them.
-            drawn: How many were drawn.
-            sign: 1 if more of the target is better, -1 if less is.
-            are_comparable: Whether both sides are in one unit, so that they can be subtracted.
-        """
-        import numpy as np
-
-        self.pairs, self.drawn = pairs, drawn
-        table = np.array(
-            [(p.low, p.high, nan if p.spread is None else p.spread) for p in pairs], dtype=float
-        ).reshape(-1, 3)
-        low, high, spread = table[:, 0] * sign, table[:, 1] * sign, table[:, 2]
-        self.low, self.high = _below(low, drawn), _below(high, drawn)
-        self.deviations: Floats = (low - high) / (spread if are_comparable else nan)
-        """By how many a cheap score is too good; NaN where that is not known."""
-
-    @property
-    def correlation(self) -> float | None:
-        """Spearman's, of the drawn; None where there are too few."""
-        if self.drawn < FEWEST:
-            return None
-        return correlation(self.low[: self.drawn].tolist(), self.high[: self.drawn].tolist())
-
-    def turn(self) -> None:
-        """Have more be better for the cheap side too, where its quantity runs the other way."""
-        along = self.correlation
-        if along is not None and along < 0.0:
-            self.low = 1.0 - self.low
-
-    def furthest(self) -> list[_Standing]:
-        """Those with the largest difference of ranks."""
-        import numpy as np
-
-        order = np.argsort(-np.abs(self.low - self.high), kind="stable")
-        return self._told(order[:_MOST_NAMED])
-
-    def too_good(self) -> list[_Standing]:
-        """The best quarter by the cheap side that is in the worse half by the dear one.
-
-        Where it is known by how many standard deviations they differ, that counts instead.
-        """
-        import numpy as np
-
-        by_rank = (self.low >= _QUARTER) & (self.high < _HALF)
-        by_deviations = self.deviations >= _TOO_GOOD
-        are = np.where(np.isnan(self.deviations), by_rank, by_deviations)
-        order = np.argsort(self.high - self.low, kind="stable")
-        return self._told(order[are[order]][:_MOST_SUSPICIOUS])
-
-    def _told(self, places: Indices) -> list[_Standing]:
-        if self.drawn < FEWEST:
-            return []
-        return [
-            (self.pairs[at], float(self.low[at]), float(self.high[at]), float(self.deviations[at]))
-            for at in places.tolist()
-        ]
-
-
-def _below(values: Floats, drawn: int) -> Floats:
-    """The share of the first so many that lies below each; equals count half."""
-    import numpy as np
-
-    ordered = np.sort(values[:drawn])
-    left, right = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
-    return np.asarray((left + right) / max(1, 2 * drawn), dtype=float)
-
-
-def _told(
-    places: Mapping[int, Place], pair: _Row, low: float, high: float, deviations: float
-) -> Apart:
+def _told(places: Mapping[int, Place], pairs: Sequence[_Row], at: Standing) -> Apart:
     """A pair as pages tell it."""
-    return Apart(
-        places[pair.candidate], pair.low, pair.high, low, high,
-        deviations if isfinite(deviations) else None,
-    )  # fmt: skip
+    pair = pairs[at.place]
+    return Apart(places[pair.candidate], pair.low, pair.high, at.low, at.high, at.deviations)
 
 
 # -- calibration ---------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from math import isfinite
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Final
 
@@ -324,10 +323,6 @@ def _amount(value: float | None, spread: float | None = None, unit: str = "") ->
     """A number with its deviation and its unit, as HTML."""
     from verifier_ladder.summary.amounts import number
 
-    if value is None:
-        return "–"
-    if not isfinite(value) or not isfinite(spread or 0.0):
-        return _text(f"{value}" if spread is None else f"{value} ± {spread}")
     return f"{number(value, spread)} {_text(unit, 24)}".strip()
 
 

@@ -10,6 +10,7 @@ from verifier_ladder.ledger.records import CampaignRow
 from verifier_ladder.reward import CANONICAL, Reward, RewardRule
 from verifier_ladder.runs.moment import Moment
 from verifier_ladder.tags import Tags, capabilities_of
+from verifier_ladder.target import sign_of
 from verifier_ladder.tier import Tier
 from verifier_ladder.transcript import Transcripts
 from verifier_ladder.verdict import Outcome, Verdict
@@ -169,7 +170,7 @@ class RunRecord:
     @property
     def sign(self) -> float:
         """-1 where the target is minimised, else 1."""
-        return -1.0 if self.campaign.ladder["target"].get("direction") == "minimise" else 1.0
+        return sign_of(self.campaign.ladder)
 
     def verdicts(self, sample: SampleRecord) -> list[Said]:
         """What was said of a sample's candidate, a problem with its form first."""

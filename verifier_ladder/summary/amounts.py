@@ -9,6 +9,7 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.summary.times import Latency
 
 _MOST_DIGITS = 6
+_LARGEST = 1e12
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
@@ -85,11 +86,15 @@ def number(value: float | None, uncertainty: float | None = None) -> str:
     """A number with as many digits as its uncertainty allows.
 
     Example:
-        >>> number(-4.731, 0.62), number(0.5), number(None)
-        ('−4.7 ± 0.6', '0.50', '–')
+        >>> number(-4.731, 0.62), number(0.5), number(None), number(-2.5e30)
+        ('−4.7 ± 0.6', '0.50', '–', '−2.5e+30')
     """
     if value is None:
         return "–"
+    size = abs(value) + (uncertainty or 0.0)
+    if not size < _LARGEST:  # Nobody counts so many digits; some are no numbers at all.
+        told = f"{value:.3g}" if uncertainty is None else f"{value:.3g} ± {uncertainty:.2g}"
+        return told.replace("-", "−")
     if not uncertainty:
         return f"{value:.2f}".replace("-", "−")
     leading = max(-_MOST_DIGITS - 1, floor(log10(uncertainty)))

@@ -1,19 +1,130 @@
-"""Comparisons of tiers: how well the cheap ones foretell the dear ones, and who fools them."""
+"""Comparisons of tiers: how well the cheap ones foretell the dear ones, and who fools them.
+
+Reports and summaries compare all that two tiers have scored, pages those that were drawn of many:
+both by the rules that stand here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from math import hypot
-from typing import NamedTuple
+from math import hypot, isfinite, nan
+from typing import Final, NamedTuple, Protocol
 
+from verifier_ladder.arrays import Floats
 from verifier_ladder.summary.amounts import number
-from verifier_ladder.summary.ranks import FEWEST, rank_correlation
+from verifier_ladder.summary.ranks import FEWEST, correlation, rank_correlation
 from verifier_ladder.summary.records import Agreement
 from verifier_ladder.summary.subject import Subject
 from verifier_ladder.tier import Tier
 
 MOST_POINTS = 2000
+_QUARTER, _HALF = 0.75, 0.5
+_TOO_GOOD: Final = 2.0
+"""Standard deviations that a cheap score may be better than a dear one."""
+
+
+class Pair(Protocol):
+    """What two tiers, or a prediction and a tier, have said of one candidate."""
+
+    @property
+    def low(self) -> float:
+        """The cheap one's score."""
+
+    @property
+    def high(self) -> float:
+        """The dear one's."""
+
+    @property
+    def spread(self) -> float | None:
+        """One standard deviation of their difference; None if either's is not known."""
+
+
+def spread_of(low: float | None, high: float | None) -> float | None:
+    """One standard deviation of a difference; None if either's is not known, or both are none."""
+    return None if low is None or high is None else hypot(low, high) or None
+
+
+class Standing(NamedTuple):
+    """Where a pair stands among others."""
+
+    place: int
+    """Which of the pairs it is."""
+    low: float
+    """Share of the others that the cheap tier puts below it; equals count half."""
+    high: float
+    """The same, by the dear tier."""
+    deviations: float | None
+    """By how many standard deviations the cheap score is too good; None if that is not known."""
+
+
+class Ranked:
+    """Where pairs stand among those that were drawn, so that more is better on either side."""
+
+    def __init__(
+        self, pairs: Sequence[Pair], units: tuple[str, str], sign: float, drawn: int | None = None
+    ) -> None:
+        """Rank pairs.
+
+        The cheap side is turned where its unit is another, and it falls where the dear one rises.
+
+        Args:
+            pairs: Those that were drawn, and others behind them.
+            units: Those of either side; scores in one that has a name can be subtracted.
+            sign: 1 if more of the target is better, -1 if less is.
+            drawn: How many were drawn; by default all.
+        """
+        import numpy as np
+
+        self.drawn = drawn = len(pairs) if drawn is None else drawn
+        table = np.array(
+            [(p.low, p.high, nan if p.spread is None else p.spread) for p in pairs], dtype=float
+        ).reshape(-1, 3)
+        low, high, spread = table[:, 0] * sign, table[:, 1] * sign, table[:, 2]
+        self.low, self.high = _below(low, drawn), _below(high, drawn)
+        self.deviations: Floats = (low - high) / (spread if units[0] == units[1] != "" else nan)
+        along = correlation(self.low[:drawn].tolist(), self.high[:drawn].tolist())
+        self.correlation = along if drawn >= FEWEST else None
+        """Spearman's, of the drawn; None where there are too few."""
+        if units[0] != units[1] and along is not None and along < 0.0:
+            self.low = 1.0 - self.low
+
+    def furthest(self, most: int) -> list[Standing]:
+        """Those with the largest difference of ranks."""
+        import numpy as np
+
+        order = np.argsort(-np.abs(self.low - self.high), kind="stable")
+        return self._told(order[:most].tolist())
+
+    def too_good(self) -> list[Standing]:
+        """The best quarter by the cheap side that is in the worse half by the dear one.
+
+        Where it is known by how many standard deviations they differ, that counts instead; of too
+        few there is no order. The worst come first.
+        """
+        import numpy as np
+
+        by_rank = (self.low >= _QUARTER) & (self.high < _HALF) & (self.drawn >= FEWEST)
+        are = np.where(np.isnan(self.deviations), by_rank, self.deviations >= _TOO_GOOD)
+        order = np.argsort(self.high - self.low, kind="stable")
+        return self._told(order[are[order]].tolist())
+
+    def _told(self, places: Iterable[int]) -> list[Standing]:
+        found = ((at, *map(float, (self.low[at], self.high[at], self.deviations[at])))
+                 for at in places)  # fmt: skip
+        return [Standing(at, a, b, d if isfinite(d) else None) for at, a, b, d in found]
+
+
+def _below(values: Floats, drawn: int) -> Floats:
+    """The share of the first so many that lies below each; equals count half."""
+    import numpy as np
+
+    ordered = np.sort(values[:drawn])
+    left, right = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+    return np.asarray((left + right) / max(1, 2 * drawn), dtype=float)
+
+
+# -- candidates of a summary ---------------------------------------------------------------------
 
 
 class Gap(NamedTuple):
@@ -29,19 +140,17 @@ class Gap(NamedTuple):
 
 class _Pair(NamedTuple):
     subject: Subject
-    low: tuple[float, float | None]
-    high: tuple[float, float | None]
-
-    @property
-    def spread(self) -> float | None:
-        """One standard deviation of their difference; None if either's is not known."""
-        low, high = self.low[1], self.high[1]
-        return None if low is None or high is None else hypot(low, high)
+    low: float
+    high: float
+    spread: float | None
 
 
 def _pairs(subjects: Iterable[Subject], low: Tier, high: Tier) -> list[_Pair]:
     found = ((s, s.score(low), s.score(high)) for s in subjects)
-    return [_Pair(s, a, b) for s, a, b in found if a is not None and b is not None]
+    return [
+        _Pair(s, a[0], b[0], spread_of(a[1], b[1])) for s, a, b in found
+        if a is not None and b is not None
+    ]  # fmt: skip
 
 
 def agreements(
@@ -59,15 +168,13 @@ def agreements(
 def _agreement(
     pairs: list[_Pair], low: Tier, high: Tier, low_unit: str, high_unit: str
 ) -> Agreement:
-    xs, ys = [p.low[0] for p in pairs], [p.high[0] for p in pairs]
-    alike = low_unit == high_unit
-    size = len(pairs)
+    apart, size = [p.low - p.high for p in pairs] if low_unit == high_unit else [], len(pairs)
+    along = rank_correlation([p.low for p in pairs], [p.high for p in pairs])
     shown = sorted(pairs, key=lambda p: p.subject.content)[:MOST_POINTS]
     return Agreement(
-        low, high, low_unit, high_unit, size, rank_correlation(xs, ys) if size >= FEWEST else None,
-        sum(abs(x - y) for x, y in zip(xs, ys, strict=True)) / size if alike else None,
-        sum(x - y for x, y in zip(xs, ys, strict=True)) / size if alike else None,
-        tuple((p.low[0], p.high[0]) for p in shown),
+        low, high, low_unit, high_unit, size, along if size >= FEWEST else None,
+        sum(map(abs, apart)) / size if apart else None, sum(apart) / size if apart else None,
+        tuple((p.low, p.high) for p in shown),
     )  # fmt: skip
 
 
@@ -75,11 +182,6 @@ def gaps(
     subjects: Sequence[Subject], tiers: Sequence[Tier], units: Mapping[int, str], sign: float
 ) -> list[Gap]:
     """Candidates that look much better to a cheap tier than to a dear one, the worst first.
-
-    Scores in one unit are compared in their own uncertainties: two standard deviations apart in
-    the good direction is suspicious. Scores in different units, and those of which an uncertainty
-    is not known, are compared by rank: the best quarter by the cheap tier that is in the worse
-    half by the dear one, among at least eight.
 
     Args:
         subjects: The candidates.
@@ -89,56 +191,24 @@ def gaps(
     """
     worst: dict[int, Gap] = {}
     for low, high in combinations(tiers, 2):
-        pairs = _pairs(subjects, low, high)
-        alike = units.get(low, "") == units.get(high, "") != ""
-        scaled = [pair for pair in pairs if alike and pair.spread is not None]
-        others = [pair for pair in pairs if not alike or pair.spread is None]
-        turn = 1.0 if units.get(low, "") == units.get(high, "") else _turn(pairs)
-        for gap in (
-            *_apart(scaled, low, high, units, sign),
-            *_ranked(others, low, high, (turn * sign, sign)),
-        ):
+        pairs, unit = _pairs(subjects, low, high), units.get(high, "")
+        for standing in Ranked(pairs, (units.get(low, ""), unit), sign).too_good():
+            gap = _gap(pairs[standing.place], standing, (low, high), len(pairs), unit)
             known = worst.get(id(gap.subject))
             if known is None or gap.size > known.size:
                 worst[id(gap.subject)] = gap
     return sorted(worst.values(), key=lambda gap: (-gap.size, gap.subject.content))
 
 
-def _apart(
-    pairs: list[_Pair], low: Tier, high: Tier, units: Mapping[int, str], sign: float
-) -> Iterable[Gap]:
-    for pair in pairs:
-        (x, _), (y, _), spread = pair.low, pair.high, pair.spread
-        better = sign * (x - y)
-        if spread and better >= 2 * spread:
-            text = (
-                f"{low.label} {number(x)}, {high.label} {number(y)} {units[high]}: "
-                f"{better / spread:.1f} deviations too good"
-            )
-            yield Gap(pair.subject, low, high, better / spread, text)
-
-
-def _turn(pairs: list[_Pair]) -> float:
-    """-1 if the cheap tier's scores fall where the dear one's rise, as quantities may; else 1."""
-    along = rank_correlation([p.low[0] for p in pairs], [p.high[0] for p in pairs])
-    return -1.0 if along is not None and along < 0.0 else 1.0
-
-
-def _ranked(
-    pairs: list[_Pair], low: Tier, high: Tier, signs: tuple[float, float]
-) -> Iterable[Gap]:
-    """Compare by rank; `signs` turn either tier's scores so that more is better."""
-    size = len(pairs)
-    if size < FEWEST:
-        return
-    by_low = sorted(pairs, key=lambda p: -signs[0] * p.low[0])
-    by_high = sorted(pairs, key=lambda p: -signs[1] * p.high[0])
-    place = {id(p.subject): i for i, p in enumerate(by_high)}
-    for rank, pair in enumerate(by_low[: size // 4]):
-        fell = place[id(pair.subject)]
-        if fell >= size // 2:
-            text = (
-                f"rank {rank + 1} of {size} by the {low.label} tier, "
-                f"rank {fell + 1} by the {high.label} tier"
-            )
-            yield Gap(pair.subject, low, high, (fell - rank) / size, text)
+def _gap(pair: _Pair, at: Standing, tiers: tuple[Tier, Tier], count: int, unit: str) -> Gap:
+    low, high = tiers
+    if at.deviations is not None:
+        said = f"{low.label} {number(pair.low)}, {high.label} {number(pair.high)} {unit}"
+        text = f"{said}: {at.deviations:.1f} deviations too good"
+        return Gap(pair.subject, low, high, at.deviations, text)
+    ranks = [(1.0 - share) * count + 0.5 for share in (at.low, at.high)]
+    text = (
+        f"rank {ranks[0]:g} of {count} by the {low.label} tier, "
+        f"rank {ranks[1]:g} by the {high.label} tier"
+    )
+    return Gap(pair.subject, low, high, at.low - at.high, text)

@@ -16,6 +16,7 @@ from verifier_ladder.ledger.samples import SUPERSEDING
 from verifier_ladder.resource import Resource
 from verifier_ladder.status import recorded_campaign
 from verifier_ladder.summary.comparison import Gap, agreements, gaps
+from verifier_ladder.summary.reasons import text_of
 from verifier_ladder.summary.records import (
     CandidateSummary,
     OpenCase,
@@ -110,6 +111,7 @@ class _Writer:
         self._look_up(tally.rejects.keys())
         self._look_up(tally.abstentions.keys())
         self._look_up(tally.failures.keys())
+        comparable = self.subjects if tally.are_comparable else []
         return Summary(
             campaign=self.row.name, ledger=self.ledger.url, ladder=self.row.ladder,
             created_at=self.row.created_at, updated_at=told.updated_at,
@@ -124,9 +126,9 @@ class _Writer:
             rejects=tally.rejects.reasons(self._texts),
             abstentions=tally.abstentions.reasons(self._texts),
             failures=tally.failures.failures(self._texts),
-            agreement=agreements(self.subjects, tally.tiers, tally.units),
+            agreement=agreements(comparable, tally.tiers, tally.units),
             suspicious=tuple(map(self._suspicion, gaps(
-                self.subjects, tally.tiers, tally.units, tally.sign)[:best])),
+                comparable, tally.tiers, tally.units, tally.sign)[:best])),
             alarms=told.alarms_with(self.rewards),
             # By the accounts, for lost attempts stand in no entry.
             curve=tally.curve.points(told.spent, self.mean),
@@ -210,11 +212,8 @@ class _Writer:
 
     def _look_up(self, keys: Iterable[bytes]) -> None:
         for key in keys:
-            if key not in self._texts:
-                for _, _, content in self.ledger.find_contents(key.hex(), 1):
-                    self._texts[key] = (
-                        content if isinstance(content, str) else content.decode("utf-8", "replace")
-                    )
+            if key not in self._texts and (text := text_of(self.ledger, key)):
+                self._texts[key] = text
 
 
 def open_cases(ledger: Ledger, campaign: str) -> tuple[OpenCase, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.summary.records import Failure, Reason
 from verifier_ladder.tier import Tier
 
@@ -78,6 +79,13 @@ class Reasons:
 
     def _sorted(self) -> list[tuple[tuple[str, int, str, str], _Count]]:
         return sorted(self._counts.items(), key=lambda item: (-item[1].count, item[0]))
+
+
+def text_of(ledger: Ledger, key: bytes) -> str:
+    """What a candidate holds, in canonical form; empty where the ledger does not say."""
+    for _, _, form in ledger.find_contents(key.hex(), 1):
+        return form if isinstance(form, str) else form.decode("utf-8", "replace")
+    return ""
 
 
 def pattern(text: str) -> str:

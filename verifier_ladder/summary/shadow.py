@@ -23,6 +23,7 @@ from verifier_ladder.runs.records import uncorrected
 from verifier_ladder.scheduler.draws import Spoken, spoken_in
 from verifier_ladder.scheduler.shadow import FAILURE, shadow_name
 from verifier_ladder.summary.ranks import Order, compare_orders
+from verifier_ladder.summary.reasons import text_of
 
 
 class Mark(StrEnum):
@@ -312,10 +313,4 @@ def _largest(ledger: Ledger, known: Iterable[_Known], most: int) -> Iterator[Sha
     for pair in changed:
         found.setdefault(pair.content, pair)
     for pair in islice(found.values(), most):
-        yield ShadowChange(*pair.sample, _text(ledger, pair.content), pair.mine, pair.other)
-
-
-def _text(ledger: Ledger, content: bytes) -> str:
-    for _, _, form in ledger.find_contents(content.hex(), 1):
-        return form if isinstance(form, str) else form.decode("utf-8", "replace")
-    return ""
+        yield ShadowChange(*pair.sample, text_of(ledger, pair.content), pair.mine, pair.other)

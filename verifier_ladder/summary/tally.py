@@ -29,6 +29,7 @@ from verifier_ladder.summary.reasons import Reasons
 from verifier_ladder.summary.records import SurrogateSummary
 from verifier_ladder.summary.subject import Stand, Subject
 from verifier_ladder.summary.times import Times, charges, told
+from verifier_ladder.target import sign_of
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -78,7 +79,7 @@ class Tally:
         self.unknown_contents: _Owners = {}
         self._borrowed: _Owners = {}
         """Checks that were taken from other entries; their corrections are, too."""
-        self.sign = -1.0 if _is_least(ladder) else 1.0
+        self.sign = sign_of(ladder)
         """1 if more of the target is better, -1 if less is."""
         self._rule = RewardRule(**ladder.get("reward", {}))
         self._scorers = {
@@ -428,11 +429,6 @@ class Tally:
             if candidate.verdict is not None:
                 for subject in self.unknown_contents.pop(candidate.content_key, ()):
                     self._have_no_form(subject, candidate.verdict, is_own=is_own)
-
-
-def _is_least(ladder: Mapping[str, Any]) -> bool:
-    """Whether less of the target is better."""
-    return bool((ladder.get("target") or {}).get("direction") == "minimise")
 
 
 def _text(content: str | bytes) -> str:

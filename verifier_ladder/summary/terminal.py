@@ -26,6 +26,8 @@ from verifier_ladder.summary.amounts import (
 )
 from verifier_ladder.summary.records import (
     CandidateSummary,
+    OpenCase,
+    RunSummary,
     Summary,
     SurrogateSummary,
     TierSummary,
@@ -40,7 +42,8 @@ MOST_LINES = 8
 _BAR = 10
 _WIDE = 100
 """Columns of a terminal that has room for bars in the table of costs."""
-_ALARMS = 2
+_ALARMS, _CASES = 2, 3
+"""Alarms, and open cases, that are told one by one."""
 _SHOWN = 12
 """Characters of a version's name, as its verdicts show it."""
 _SHORT, _DIGITS = 60, 16
@@ -73,7 +76,7 @@ def print_summary(
         >>> print_summary(summarise(ledger, "solvation"), Console())  # doctest: +SKIP
     """
     _heading(summary, console)
-    _alarms(summary, console)
+    print_alarms(summary.alarms, console)
     console.print(_funnel(summary))
     console.print()
     console.print(_spending(summary, has_bar=console.width >= _WIDE))
@@ -191,13 +194,13 @@ def _heading(summary: Summary, console: Console) -> None:
     console.print()
 
 
-def _alarms(summary: Summary, console: Console) -> None:
+def print_alarms(alarms: Sequence[str], console: Console) -> None:
     """What must not be overlooked, such as a verifier that is being gamed, or has changed."""
-    if not summary.alarms:
+    if not alarms:
         return
-    for text in summary.alarms[-_ALARMS:]:
+    for text in alarms[-_ALARMS:]:
         console.print(Text.assemble(("ALARM  ", "bold red"), printable(text, 500)))
-    if earlier := len(summary.alarms[:-_ALARMS]):
+    if earlier := len(alarms[:-_ALARMS]):
         console.print(f"       and {plural(earlier, 'earlier alarm')}", style="red")
     console.print()
 
@@ -273,8 +276,13 @@ def _budget(
     full = round(used * _BAR)
     text = Text("━" * full, style="magenta")
     text.append("━" * (_BAR - full) + " ", style=_HINT)
-    told = f"{share(spent, cap)} of {show(cap)}"
+    told = cap_text(spent, cap, show)
     return text.append(told) if has_bar else Text(told)
+
+
+def cap_text(spent: float, cap: float | None, show: Callable[[float], str]) -> str:
+    """How far a budget is spent, in words."""
+    return "no cap" if cap is None else f"{share(spent, cap)} of {show(cap)}"
 
 
 def _budgets(summary: Summary) -> Table:
@@ -304,13 +312,20 @@ def _costs(summary: Summary, console: Console) -> None:
             f"{plural(reused, 'answer')} came from the ledger without a new check.",
             highlight=False,
         )
-    if len(summary.runs) > 1:
-        run = summary.runs[-1]
-        console.print(
-            f"Last run {printable(run.name, 60)}: {plural(run.samples, 'sample')}, "
-            f"{plural(run.reused, 'answer')} found in the ledger, "
-            f"{plural(run.checks, 'check')} run at once.", highlight=False, markup=False,
-        )  # fmt: skip
+    if text := last_run(summary.runs):
+        console.print(text, highlight=False, markup=False)
+
+
+def last_run(runs: Sequence[RunSummary]) -> str:
+    """What the last of several runs asked, in a sentence; empty where there is only one."""
+    if len(runs) < 2:  # noqa: PLR2004 - the only one is the campaign
+        return ""
+    run = runs[-1]
+    return (
+        f"Last run {printable(run.name, 60)}: {plural(run.samples, 'sample')}, "
+        f"{plural(run.reused, 'answer')} found in the ledger, "
+        f"{plural(run.checks, 'check')} run at once."
+    )
 
 
 def _candidates(summary: Summary, best: int, width: int) -> Table:
@@ -417,12 +432,16 @@ def _first_clause(text: str) -> str:
 
 
 def _cases(summary: Summary, console: Console) -> None:
-    waiting = sum(tier.waiting for tier in summary.tiers)
-    if waiting:
-        names = ", ".join(printable(case.content, 24) for case in summary.cases[:3])
-        cases = plural(waiting, "open case")
-        text = f" for the world to answer: {names}{', …' if waiting > 3 else ''}"  # noqa: PLR2004
-        console.print(Text.assemble("\n", (cases, "cyan"), text))
+    if text := cases_text(sum(tier.waiting for tier in summary.tiers), summary.cases):
+        console.print(Text(f"\n{text}", style="cyan"))
+
+
+def cases_text(waiting: int, cases: Sequence[OpenCase]) -> str:
+    """How many open cases there are, with the first of them; empty where there are none."""
+    names = ", ".join(printable(case.content, 24) for case in cases[:_CASES])
+    more = ", …" if waiting > _CASES else ""
+    told = f"{plural(waiting, 'open case')} for the world to answer: {names}{more}"
+    return told if waiting else ""
 
 
 def _next(summary: Summary, console: Console, report: str | Path | None, *, lasts: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.summary.ranks import compare_orders
+from verifier_ladder.summary.reasons import text_of
 from verifier_ladder.verdict import Verdict
 
 _MOST_RANKED = 4000
@@ -152,12 +153,6 @@ def _largest(
     ranked = sorted(changed.items(), key=lambda item: (size(item[1]), item[0]), reverse=True)
     for key, (mine, other) in ranked[:most]:
         yield VersionChange(
-            key.hex(), _text(ledger, key), mine.score, other.score,
+            key.hex(), text_of(ledger, key), mine.score, other.score,
             (str(mine.outcome), str(other.outcome)),
         )  # fmt: skip
-
-
-def _text(ledger: Ledger, key: bytes) -> str:
-    for _, _, form in ledger.find_contents(key.hex(), 1):
-        return form if isinstance(form, str) else form.decode("utf-8", "replace")
-    return ""

@@ -108,10 +108,11 @@ def test_where_scores_hold_inside_a_group_only_nobody_has_won(index: CandidateIn
     ladder["verifiers"][-1]["scope"] = "group"
     history = History(open_ledger(None), "try", ladder)
     history.score([scored.item("O", -3.0, -3.5)])
+    history.score([scored.item(f"C{n}", float(n), float(-n)) for n in range(12)])
     told, summary = both(history, index)
 
     assert (told.winner, told.hopeful, summary.winner) == (None, None, None)
-    assert summary.best == ()
+    assert summary.best == summary.agreement == summary.suspicious == ()
 
 
 def test_means_are_the_same_to_the_last_digit(index: CandidateIndex) -> None:

@@ -1,5 +1,7 @@
 """Amounts in words."""
 
+from math import inf, nan
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,3 +53,12 @@ def test_no_amount_fails(seconds: float, value: float, uncertainty: float) -> No
 def test_counts_agree_with_their_noun() -> None:
     assert plural(1, "entry", "entries") == "1 entry"
     assert plural(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize(("value", "spread"), [
+    (1e300, None), (-1e300, 1e299), (1.0, inf), (inf, None), (nan, 1.0), (1.0, nan), (2.5, 1e300),
+])  # fmt: skip
+def test_what_is_hardly_a_number_is_told_in_a_few_letters(
+    value: float, spread: float | None
+) -> None:
+    assert len(number(value, spread)) < 20
