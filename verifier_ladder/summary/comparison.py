@@ -110,9 +110,10 @@ class Ranked:
         return self._told(order[are[order]].tolist())
 
     def _told(self, places: Iterable[int]) -> list[Standing]:
-        found = ((at, *map(float, (self.low[at], self.high[at], self.deviations[at])))
-                 for at in places)  # fmt: skip
-        return [Standing(at, a, b, d if isfinite(d) else None) for at, a, b, d in found]
+        return [
+            Standing(at, float(self.low[at]), float(self.high[at]), d if isfinite(d) else None)
+            for at in places for d in [float(self.deviations[at])]
+        ]  # fmt: skip
 
 
 def _below(values: Floats, drawn: int) -> Floats:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from verifier_ladder.analysis.totals import RunSummary
 from verifier_ladder.budget import place_label
 from verifier_ladder.errors import CandidateError, ToolError
 from verifier_ladder.summary.amounts import (
@@ -27,7 +28,6 @@ from verifier_ladder.summary.amounts import (
 from verifier_ladder.summary.records import (
     CandidateSummary,
     OpenCase,
-    RunSummary,
     Summary,
     SurrogateSummary,
     TierSummary,
