@@ -112,7 +112,7 @@ def test_where_scores_hold_inside_a_group_only_nobody_has_won(index: CandidateIn
     told, summary = both(history, index)
 
     assert (told.winner, told.hopeful, summary.winner) == (None, None, None)
-    assert summary.best == summary.agreement == summary.suspicious == ()
+    assert (summary.best, summary.agreement, summary.suspicious) == ((), (), ())
 
 
 def test_means_are_the_same_to_the_last_digit(index: CandidateIndex) -> None:
