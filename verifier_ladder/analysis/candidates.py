@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from heapq import merge
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from verifier_ladder.analysis import standtable
 from verifier_ladder.analysis.audited import StepSums
-from verifier_ladder.analysis.filling import LABEL, WIDTHS, Standing, fill
+from verifier_ladder.analysis.filling import LABEL, WIDTHS, Standing, fill, said_by
 from verifier_ladder.analysis.indexfile import IndexFile, index_file
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
@@ -31,10 +32,11 @@ from verifier_ladder.tier import Tier
 FEWEST_LETTERS: Final = 3
 """Characters that a search takes at least."""
 _MOST_LETTERS = 100
-_FEW = 20_000
-"""Rows that are sorted when they are asked for; of more, so many fit that a walk finds them."""
 _FOUND = 2_000
-"""Candidates of a search that are sorted when they are asked for."""
+"""Candidates of a search that are sorted when they are asked for; of more, so many fit that a
+walk through the list finds them."""
+_STRIDE = 1_000
+"""Candidates of such a walk that are looked at together."""
 _FEWEST_DIGITS = 6
 """Digits of a key that are taken for the beginning of one."""
 _MOST_ROWS = 2**63
@@ -61,14 +63,22 @@ class Order(StrEnum):
     """The last that was seen for the first time comes first."""
 
 
-_COLUMNS = {
-    Order.REWARD: ("reward", "DESC", "candidate_reward"),
-    Order.LOWEST: ("reward", "ASC", "candidate_reward"),
-    Order.TRUTH: ("truth", "DESC", "candidate_truth"),
-    Order.KNOWN: ("known", "DESC", "candidate_known"),
-    Order.OVERRATED: ("gap", "DESC", "candidate_gap"),
-    Order.SAMPLES: ("samples", "DESC", "candidate_samples"),
-    Order.NEWEST: ("id", "DESC", "candidate_newest"),
+class _Sorting(NamedTuple):
+    """How an order is read from the index."""
+
+    name: str
+    direction: str
+    index: str
+
+
+_SORTINGS = {
+    Order.REWARD: _Sorting("reward", "DESC", "candidate_reward"),
+    Order.LOWEST: _Sorting("reward", "ASC", "candidate_reward"),
+    Order.TRUTH: _Sorting("truth", "DESC", "candidate_truth"),
+    Order.KNOWN: _Sorting("known", "DESC", "candidate_known"),
+    Order.OVERRATED: _Sorting("gap", "DESC", "candidate_gap"),
+    Order.SAMPLES: _Sorting("samples", "DESC", "candidate_samples"),
+    Order.NEWEST: _Sorting("id", "DESC", "candidate_newest"),
 }
 
 
@@ -307,24 +317,12 @@ class CandidateIndex:
         """
         with self._file.reading() as connection:
             campaign = _campaign(connection, listing.campaign)
-            where, values, index = _filters(connection, campaign, listing)
-            column, direction, _ = _COLUMNS[listing.order]
-            if listing.after:
-                beyond = "<" if direction == "DESC" else ">"
-                where.append(f"(c.{column}, c.id) {beyond} (?, ?)")
-                values += _place(listing.after)
-            found = connection.execute(
-                f"SELECT {_LISTED}, c.{column} FROM candidate c {index} "
-                "CROSS JOIN content t ON t.id = c.content LEFT JOIN run r ON r.id = c.run "
-                f"WHERE {' AND '.join(where)} ORDER BY c.{column} {direction}, c.id {direction} "
-                "LIMIT ?",
-                (*values, size + 1),
-            ).fetchall()
+            categories = _categories(connection, campaign, listing)
+            found = _found(connection, campaign, listing, list(categories), size + 1)
             sign = self._sign(connection, campaign)
-            count = _fitting(connection, campaign, listing)
         rows = tuple(_listed(row, sign) for row in found[:size])
         more = f"{found[size - 1][-1]!r},{found[size - 1][0]}" if len(found) > size else ""
-        return ListPage(rows, count, more)
+        return ListPage(rows, None if listing.text else sum(categories.values()), more)
 
     def candidate(self, campaign: str, key: bytes, task: bytes = b"") -> Listed | None:
         """One candidate of a campaign; None if it has none such."""
@@ -522,75 +520,73 @@ def _first(connection: sqlite3.Connection, statement: str, *values: Any) -> list
     return [row[0] for row in connection.execute(statement, values)]
 
 
-def _filters(
-    connection: sqlite3.Connection, campaign: int, listing: Listing
-) -> tuple[list[str], list[Any], str]:
-    """Conditions, their values, and the index by which few rows are looked at in vain.
+def _categories(connection: sqlite3.Connection, campaign: int, listing: Listing) -> dict[int, int]:
+    """Categories that fit outcome, tier, and what a tier says: how many candidates are of each."""
+    rows = connection.execute(
+        "SELECT g.id, g.standing, g.reached, g.stands, t.amount FROM category g JOIN total t "
+        "ON (t.campaign, t.name, t.place, t.state) = (g.campaign, 'category', g.id, 0) "
+        "WHERE g.campaign = ? AND t.amount > 0", (campaign,),
+    )  # fmt: skip
+    tier, stand = listing.said or (Tier.FAST, None)
+    return {
+        number: int(amount) for number, standing, reached, stands, amount in rows
+        if listing.standing in {None, standing} and listing.reached in {None, reached}
+        and stand in {None, said_by(tier, stands)}
+    }  # fmt: skip
 
-    Where few candidates fit they are collected and sorted; where many fit, the sorted index is
-    walked, and they come soon.
+
+def _found(
+    connection: sqlite3.Connection, campaign: int, listing: Listing, categories: Sequence[int],
+    size: int,
+) -> list[Any]:  # fmt: skip
+    """The first candidates of a list: what is listed of each, and the number it is sorted by."""
+    text, like, stride = printable(listing.text, _MOST_LETTERS), "%", size
+    contents = _search(connection, text) if text else None
+    if contents is not None and len(contents) > _FOUND:
+        contents, like, stride = None, _like(text), max(size, _STRIDE)
+    places, rows = _places(connection, campaign, listing, categories, contents), list[Any]()
+    while len(rows) < size and (some := [number for _, number in islice(places, stride)]):
+        rows += connection.execute(
+            f"SELECT {_LISTED}, c.{_SORTINGS[listing.order].name} FROM json_each(?) place "
+            "CROSS JOIN candidate c ON c.id = place.value CROSS JOIN content t "
+            "ON t.id = c.content LEFT JOIN run r ON r.id = c.run WHERE c.samples > 0 "
+            "AND t.label LIKE ? ESCAPE '\\' ORDER BY place.key LIMIT ?",
+            (orjson.dumps(some).decode(), like, size - len(rows)),
+        ).fetchall()
+    return rows
+
+
+def _places(
+    connection: sqlite3.Connection, campaign: int, listing: Listing, categories: Sequence[int],
+    contents: Sequence[int] | None,
+) -> Iterator[tuple[float, int]]:  # fmt: skip
+    """Numbers of candidates, sorted, with the number that they are sorted by.
+
+    All of a category stand alike, so none is looked at in vain: those of each are read from an
+    index in the order of the list, as far as they are asked for.
     """
-    column, _, name = _COLUMNS[listing.order]
-    index = f"INDEXED BY {name}"
-    where, values = ["c.campaign = ?", "c.samples > 0"], list[Any]([campaign])
-    if column != "id":
-        where.append(f"c.{column} IS NOT NULL")
-    if listing.standing is not None or listing.reached is not None:
-        states = [*Standing] if listing.standing is None else [listing.standing]
-        where.append(f"c.standing IN ({', '.join(str(int(state)) for state in states)})")
-        if listing.reached is not None:
-            where.append("c.reached = ?")
-            values.append(int(listing.reached))
-        if _count(connection, campaign, listing) <= _FEW:
-            index = "INDEXED BY candidate_standing"
-    if listing.said is not None:
-        is_few = _saying(connection, campaign, *listing.said) <= _FEW
-        where.append(standtable.COLLECTED if is_few else standtable.LOOKED_UP)
-        values += [campaign, *map(int, listing.said)]
-        index = "NOT INDEXED" if is_few else index
-    if listing.text:
-        text = printable(listing.text, _MOST_LETTERS)
-        found = _search(connection, text)
-        if len(found) <= _FOUND:
-            where.append("c.content IN (SELECT value FROM json_each(?))")
-            values.append(orjson.dumps(found).decode())
-            index = "INDEXED BY candidate_once"
-        else:
-            where.append("t.label LIKE ? ESCAPE '\\'")
-            values.append(_like(text))
-    return where, values, index
-
-
-def _count(connection: sqlite3.Connection, campaign: int, listing: Listing) -> int:
-    """How many candidates fit outcome and tier."""
-    state = None if listing.reached is None else int(listing.reached)
-    place = None if listing.standing is None else int(listing.standing)
-    (count,) = connection.execute(
-        "SELECT total(amount) FROM total WHERE campaign = ?1 AND name = 'standing' "
-        "AND (?2 IS NULL OR place = ?2) AND (?3 IS NULL OR state = ?3)",
-        (campaign, place, state),
-    ).fetchone()
-    return int(count)
-
-
-def _fitting(connection: sqlite3.Connection, campaign: int, listing: Listing) -> int | None:
-    """How many candidates a list has; None where nobody has counted those that fit all of it."""
-    if listing.text:
-        return None
-    if listing.said is None:
-        return _count(connection, campaign, listing)
-    if listing.standing is not None or listing.reached is not None:
-        return None
-    return _saying(connection, campaign, *listing.said)
-
-
-def _saying(connection: sqlite3.Connection, campaign: int, tier: Tier, stand: Stand) -> int:
-    """Of how many candidates a tier says so."""
-    (count,) = connection.execute(
-        "SELECT total(amount) FROM total WHERE campaign = ? AND name = 'stand' AND place = ? "
-        "AND state = ?", (campaign, int(tier), int(stand)),
-    ).fetchone()  # fmt: skip
-    return int(count)
+    column, direction, index = _SORTINGS[listing.order]
+    beyond, place = "", list[Any]()
+    if listing.after:
+        beyond = f"AND (c.{column}, c.id) {'<' if direction == 'DESC' else '>'} (?, ?)"
+        place += _place(listing.after)
+    chosen = f"c.{column} IS NOT NULL {beyond} ORDER BY c.{column} {direction}, c.id {direction}"
+    if contents is not None:
+        numbers = [orjson.dumps(some).decode() for some in (contents, categories)]
+        return connection.execute(
+            f"SELECT c.{column}, c.id FROM candidate c INDEXED BY candidate_once "
+            "WHERE c.campaign = ? AND c.content IN (SELECT value FROM json_each(?)) "
+            f"AND c.category IN (SELECT value FROM json_each(?)) AND {chosen}",
+            (campaign, *numbers, *place),
+        )
+    walks = [
+        connection.execute(
+            f"SELECT c.{column}, c.id FROM candidate c INDEXED BY {index} "
+            f"WHERE c.category = ? AND {chosen}", (number, *place),
+        )
+        for number in categories
+    ]  # fmt: skip
+    return merge(*walks, reverse=direction == "DESC")
 
 
 def _search(connection: sqlite3.Connection, text: str) -> list[int]:

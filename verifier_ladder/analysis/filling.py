@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from verifier_ladder.analysis import champions, pairtable, spells, standtable
+from verifier_ladder.analysis import champions, pairtable, spells
 from verifier_ladder.analysis.audited import AuditedSample, StepSums, weights_of
 from verifier_ladder.candidate import MOST_PLACES
 from verifier_ladder.errors import LedgerError
@@ -52,6 +52,8 @@ _MOST_ENTRIES = 256
 _MOST_RECORDS = 8192
 """Entries and records of one batch, so that others need not wait long for their turn."""
 _EXAMPLES = 3
+_BITS = 3
+"""Of a stand, where those of all tiers are one number."""
 
 
 class Standing(IntEnum):
@@ -71,6 +73,16 @@ class Standing(IntEnum):
     def label(self) -> str:
         """The word for it in pages and addresses."""
         return self.name.lower()
+
+
+def packed(stands: Iterable[tuple[int, Stand]]) -> int:
+    """What tiers say of a candidate as one number, so that `said_by` can take it apart."""
+    return sum(int(stand) << _BITS * tier for tier, stand in stands)
+
+
+def said_by(tier: int, stands: int) -> int:
+    """The `Stand` of one tier; 0 where it says nothing."""
+    return stands >> _BITS * tier & (1 << _BITS) - 1
 
 
 def fill(connection: sqlite3.Connection, ledger: Ledger) -> int:
@@ -242,7 +254,6 @@ class _OfCampaign:
         self.fresh: dict[int, tuple[int, bytes]] = {}
         """Content and task of candidates that the index does not hold yet, by number."""
         self.written: list[tuple[Any, ...]] = []
-        self.stands: list[tuple[int, int, int]] = []
         self.truths: list[tuple[int, int, float | None]] = []
         self.paired: list[tuple[int, bytes, list[pairtable.Pair]]] = []
         """Rows of the tables beside: each begins as that table's module says."""
@@ -262,6 +273,11 @@ class _OfCampaign:
         self.id, told = self.run(
             "SELECT id, told FROM campaign WHERE name = ?", (row.name,)
         ).fetchone()
+        self.categories: dict[tuple[int, int, int], int] = {
+            tuple(alike): number for number, *alike in self.run(
+                "SELECT id, standing, reached, stands FROM category WHERE campaign = ?", (self.id,)
+            )
+        }  # fmt: skip
         known = orjson.loads(told)
         for name, tier in known.get("places", ()):
             self.tally.place(name, tier)
@@ -353,7 +369,7 @@ class _OfCampaign:
         """What a candidate adds to the totals."""
         if not subject.samples:
             return {}
-        found = {("candidates", 0, 0): 1, ("standing", int(at.standing), subject.reached): 1}
+        found = {("candidates", 0, 0): 1, ("category", self._category(subject, at), 0): 1}
         if subject.said(0) is Stand.FAILED:
             found["formless", 0, 0] = 1
         for tier, stand in at.stands:
@@ -380,6 +396,18 @@ class _OfCampaign:
             return _At(Standing.WAITING, stands)
         return _At(_STANDINGS[stands[-1][1]] if stands else Standing.UNJUDGED, stands)
 
+    def _category(self, subject: Subject, at: _At) -> int:
+        """The number of those that stand alike, on the whole and with each tier."""
+        alike = (int(at.standing), subject.reached, packed(at.stands))
+        found = self.categories.get(alike)
+        if found is None:
+            added = self.run(
+                "INSERT INTO category (campaign, standing, reached, stands) VALUES (?, ?, ?, ?)",
+                (self.id, *alike),
+            )
+            found = self.categories[alike] = added.lastrowid or 0
+        return found
+
     def _write(self, key: bytes, subject: Subject, at: _At) -> None:
         tally, (standing, stands) = self.tally, at
         sign, is_out = tally.sign, standing is Standing.REJECTED
@@ -392,11 +420,11 @@ class _OfCampaign:
             subject.deviation, None if known is None else sign * known, spread,
             subject.deepest, None if truth is None else sign * truth,
             None if truth is None or subject.mean is None else sign * (subject.mean - truth),
-            int(standing), subject.reached, _json(told), _json(tally.memory(subject)),
+            int(standing), subject.reached, self._category(subject, at), _json(told),
+            _json(tally.memory(subject)),
             *self._place(key), self.rows[key],
         ))  # fmt: skip
         number, best = self.rows[key], None if truth is None else sign * truth
-        self.stands += [(number, *stand) for stand in stands]
         self.truths += [(run, number, best) for run in self.runs_of.get(key, ())]
         if subject.samples:
             pairs = pairtable.pairs_of(subject, self.compared)
@@ -407,8 +435,8 @@ class _OfCampaign:
         many = self.batch.connection.executemany
         names = (
             "samples", "reward", "uncertainty", "mean", "deviation", "known", "spread",
-            "known_tier", "truth", "gap", "standing", "reached", "told", "memory", "run",
-            "first_step", "step", "position",
+            "known_tier", "truth", "gap", "standing", "reached", "category", "told", "memory",
+            "run", "first_step", "step", "position",
         )  # fmt: skip
         kept = {"run": "coalesce(?, run)", "first_step": "coalesce(first_step, ?)",
                 "step": "coalesce(?, step)", "position": "coalesce(?, position)"}  # fmt: skip
@@ -430,7 +458,6 @@ class _OfCampaign:
             self.sampled.values(),
         )
         many("INSERT INTO mention VALUES (?, ?, ?) ON CONFLICT DO NOTHING", self.mentions)
-        standtable.note(self.batch.connection, self.id, self.stands)
         champions.note(self.batch.connection, self.truths)
         pairtable.write(self.batch.connection, self.id, self.paired)
 

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from time import time
 from typing import Final
 
-from verifier_ladder.analysis import champions, pairtable, spells, standtable
+from verifier_ladder.analysis import champions, pairtable, spells
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import beside, cache_folder, make_private
@@ -52,17 +52,20 @@ CREATE TABLE candidate (
     task BLOB NOT NULL, samples INTEGER NOT NULL DEFAULT 0, reward REAL, uncertainty REAL,
     mean REAL, deviation REAL, known REAL, spread REAL, known_tier INTEGER, truth REAL, gap REAL,
     standing INTEGER NOT NULL DEFAULT 0, reached INTEGER NOT NULL DEFAULT -1,
-    told TEXT NOT NULL DEFAULT '{}', memory TEXT NOT NULL DEFAULT '[]',
+    category INTEGER NOT NULL, told TEXT NOT NULL DEFAULT '{}', memory TEXT NOT NULL DEFAULT '[]',
     run INTEGER, first_step INTEGER, step INTEGER, position INTEGER
 );
 CREATE UNIQUE INDEX candidate_once ON candidate (campaign, content, task);
-CREATE INDEX candidate_newest ON candidate (campaign, id);
-CREATE INDEX candidate_standing ON candidate (campaign, standing, reached);
-CREATE INDEX candidate_reward ON candidate (campaign, reward, id) WHERE reward IS NOT NULL;
-CREATE INDEX candidate_known ON candidate (campaign, known, id) WHERE known IS NOT NULL;
-CREATE INDEX candidate_truth ON candidate (campaign, truth, id) WHERE truth IS NOT NULL;
-CREATE INDEX candidate_gap ON candidate (campaign, gap, id) WHERE gap IS NOT NULL;
-CREATE INDEX candidate_samples ON candidate (campaign, samples, id);
+CREATE INDEX candidate_newest ON candidate (category, id);
+CREATE INDEX candidate_reward ON candidate (category, reward, id) WHERE reward IS NOT NULL;
+CREATE INDEX candidate_known ON candidate (category, known, id) WHERE known IS NOT NULL;
+CREATE INDEX candidate_truth ON candidate (category, truth, id) WHERE truth IS NOT NULL;
+CREATE INDEX candidate_gap ON candidate (category, gap, id) WHERE gap IS NOT NULL;
+CREATE INDEX candidate_samples ON candidate (category, samples, id);
+CREATE TABLE category (
+    id INTEGER PRIMARY KEY, campaign INTEGER NOT NULL, standing INTEGER NOT NULL,
+    reached INTEGER NOT NULL, stands INTEGER NOT NULL, UNIQUE (campaign, standing, reached, stands)
+);
 CREATE TABLE mention (
     candidate INTEGER NOT NULL, revises INTEGER NOT NULL, entry INTEGER NOT NULL,
     PRIMARY KEY (candidate, revises, entry)
@@ -95,7 +98,7 @@ CREATE TABLE reason (
 CREATE TABLE prompt (run INTEGER NOT NULL, party TEXT NOT NULL, entry INTEGER NOT NULL,
     PRIMARY KEY (run, party)) WITHOUT ROWID;
 """
-_BESIDE = (champions.SCHEMA, pairtable.SCHEMA, spells.SCHEMA, standtable.SCHEMA)
+_BESIDE = (champions.SCHEMA, pairtable.SCHEMA, spells.SCHEMA)
 
 
 def index_file(url: str) -> Path:

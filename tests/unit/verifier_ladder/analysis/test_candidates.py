@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.status import read_waiting
 from verifier_ladder.summary import summarise
+from verifier_ladder.summary.subject import Stand
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
 
@@ -132,11 +134,34 @@ def test_filters_keep_what_fits_and_count_it(ledger: Ledger, index: CandidateInd
     assert labels(index, reached=Tier.SIMULATION) == []
 
 
-@pytest.mark.parametrize("few", [0, 20_000])
-def test_pages_follow_each_other_without_a_gap_while_others_are_added(
-    ledger: Ledger, index: CandidateIndex, few: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("order", [Order.REWARD, Order.LOWEST, Order.NEWEST])
+def test_filters_look_at_no_candidate_in_vain(
+    tmp_path: Path, ledger: Ledger, order: Order
 ) -> None:
-    monkeypatch.setattr("verifier_ladder.analysis.candidates._FEW", few)
+    """Those that fit may stand at the end of all: SQLite's own steps tell who was looked at."""
+    history, index, took = History(ledger), CandidateIndex(tmp_path / "try.index"), list[int]()
+    rejected = Listing("try", order, Standing.REJECTED, said=(Tier.FAST, Stand.REJECTED))
+    for count in (10, 300):
+        no = {GATE: Verdict.reject("no")}
+        texts, told = [f"{count}", f"again {count}"], Reward(0.0, None, Tier.FAST)
+        history.score([Item(text, text, no, told) for text in texts])
+        for reward, edge in ((2.0, "above"), (-2.0, "below")):
+            history.score([item(f"{edge} {count} {n}", reward=reward) for n in range(count)])
+        catch_up(index, ledger)
+        steps: list[None] = []
+        with index.reading("try") as (connection, _):
+            connection.set_progress_handler(partial(steps.append, None), 1)
+        assert len(index.page(rejected, 1).rows) == 1
+        with index.reading("try") as (connection, _):
+            connection.set_progress_handler(None, 1)
+        took.append(len(steps))
+
+    assert took[1] == pytest.approx(took[0], rel=0.1)
+
+
+def test_pages_follow_each_other_without_a_gap_while_others_are_added(
+    ledger: Ledger, index: CandidateIndex
+) -> None:
     history = History(ledger)
     history.score([item(f"{n:03}x", reward=float(n % 3)) for n in range(30)])
     catch_up(index, ledger)
