@@ -23,7 +23,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.private import beside, cache_folder, make_private
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Raise it whenever the tables change, or what is written into them."""
 _BUSY = 60.0
 """Seconds to wait for another viewer of the same ledger, which fills the same index."""
