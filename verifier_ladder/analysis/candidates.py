@@ -68,7 +68,7 @@ class _Sorting(NamedTuple):
 
     name: str
     direction: str
-    index: str
+    path: str
 
 
 _SORTINGS = {
