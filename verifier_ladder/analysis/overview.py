@@ -8,7 +8,7 @@ What only a summary can tell is left out, and said to be.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
 from typing import Any, Final, NamedTuple
@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 from verifier_ladder.analysis.totals import CampaignTotals, campaign_totals
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.records import CampaignRow, CheckRow, CheckState
-from verifier_ladder.resource import Resource
 from verifier_ladder.reward import definitive_of
 from verifier_ladder.status import TierStatus, tiers_of
 from verifier_ladder.summary import CandidateSummary, OpenCase, Score, Summary, TierSummary
 from verifier_ladder.summary.reading import open_cases
+from verifier_ladder.summary.records import plain
 from verifier_ladder.target import sign_of
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
@@ -70,11 +70,11 @@ class Overview:
             },
             "winner": self._candidate(self.best[0]) if self.best else None,
             "best": None if self.best is None else list(map(self._candidate, self.best)),
-            "alarms": list(told.alarms), "cases": [_plain(case) for case in self.cases],
-            "runs": [_plain(run) for run in told.runs],
+            "alarms": list(told.alarms), "cases": plain(self.cases),
+            "runs": plain(told.runs),
             "budgets": [account.as_json() for account in told.status.budgets],
             "spent": told.spent, "checks": sum(told.checks(t.tier) for t in tiers),
-            "resources": _labelled(_sum([told.resources(t.tier) for t in tiers])),
+            "resources": plain(told.resources()),
             "counted": counts.as_json(),
         }  # fmt: skip
 
@@ -86,7 +86,7 @@ class Overview:
             "tier": tier.tier.label, "failed": None, "failed_seconds": tier.failed,
             "verifiers": [f"{v['name']} {v['version']}" for v in listed
                           if v["tier"] == tier.tier.label],
-            "checks": made.checks(tier.tier), "resources": _labelled(made.resources(tier.tier)),
+            "checks": made.checks(tier.tier), "resources": plain(made.resources(tier.tier)),
         }  # fmt: skip
 
     def _candidate(self, best: Best) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Overview:
         return {
             **dict.fromkeys(_names(CandidateSummary)), "key": best.key, "content": best.content,
             "kind": str(self.totals.row.ladder.get("kind", "")), "known": best.score.value,
-            "known_uncertainty": best.score.uncertainty, "scores": {top: _plain(best.score)},
+            "known_uncertainty": best.score.uncertainty, "scores": {top: plain(best.score)},
         }  # fmt: skip
 
 
@@ -200,19 +200,3 @@ def _texts(ledger: Ledger, checks: Sequence[bytes]) -> dict[bytes, str]:
 
 def _names(kind: Any) -> list[str]:
     return [field.name for field in fields(kind)]
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in _names(record)}
-
-
-def _sum(parts: Sequence[Mapping[Resource, float]]) -> dict[Resource, float]:
-    sums: dict[Resource, float] = {}
-    for part in parts:
-        for resource, amount in part.items():
-            sums[resource] = sums.get(resource, 0.0) + amount
-    return sums
-
-
-def _labelled(amounts: Mapping[Resource, float]) -> dict[str, float]:
-    return {resource.label: amount for resource, amount in amounts.items()}

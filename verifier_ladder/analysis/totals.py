@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from verifier_ladder.alerts.rules import rules_as_set
+from verifier_ladder.budget import TOTAL
 from verifier_ladder.errors import LedgerError
 from verifier_ladder.ledger.base import Ledger
 from verifier_ladder.ledger.counting import BEFORE_TIERS, FAILED, OPEN, TOGETHER, StepCount
@@ -206,12 +207,13 @@ class CampaignTotals:
         """Cpu-seconds spent on all tiers."""
         return sum(tier.settled + tier.failed for tier in self.status.tiers)
 
-    def resources(self, tier: int) -> dict[Resource, float]:
-        """What a tier has spent of other resources than cpu time."""
-        return {
-            account.resource: account.spent for account in self.status.budgets
-            if account.tier == tier and account.spent
-        }  # fmt: skip
+    def resources(self, tier: int | None = None) -> dict[Resource, float]:
+        """What a tier, or all of them, have spent of other resources than cpu time."""
+        found: dict[Resource, float] = {}
+        for account in self.status.budgets:
+            if account.spent and account.tier != TOTAL and tier in {None, account.tier}:
+                found[account.resource] = found.get(account.resource, 0.0) + account.spent
+        return found
 
     def checks(self, tier: int) -> int:
         """Checks of a tier that this campaign paid for and that gave an answer."""

@@ -346,14 +346,15 @@ class Summary:
 
     def as_json(self) -> dict[str, Any]:
         """The summary as JSON values; tiers by label, keys in hexadecimal."""
-        made: dict[str, Any] = _plain(self)
+        made: dict[str, Any] = plain(self)
         return {
             **made, "duplicates": self.duplicates, "spent": self.spent, "checks": self.checks,
-            "everything": _plain(self.everything), "resources": _plain(self.resources),
+            "everything": plain(self.everything), "resources": plain(self.resources),
         }  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Records as JSON values; tiers and resources by label."""
     if isinstance(value, (Tier, Resource)):
         return value.label
     if isinstance(value, (Account, Latency)):
@@ -361,9 +362,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         value = {f.name: getattr(value, f.name) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+        return {str(plain(key)): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, str):  # A lone surrogate can't be written as UTF-8.
         return value.encode("utf-8", "replace").decode()
     return value

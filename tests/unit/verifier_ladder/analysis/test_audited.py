@@ -1,17 +1,18 @@
 """What each step was told and what audits say it is worth, read on from the ledger alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
 
 import pytest
 from histories import ESTIMATE, GATE, XTB, History, Item, cost, ladder_spec
+from indexed import catch_up
 
 from verifier_ladder.analysis import filling
 from verifier_ladder.analysis.audited import AuditedStep, AuditedSteps
 from verifier_ladder.analysis.candidates import CandidateIndex, StepPoint
-from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.tier import Tier
@@ -21,12 +22,6 @@ LADDER = (GATE, ESTIMATE, XTB)
 """Its scale runs from 2 (0) to -12 (1)."""
 Draws = Sequence[tuple[float, float, float]]
 """Chance, number and factor of each sample."""
-
-
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    with open_ledger(None) as store:
-        yield store
 
 
 def item(name: str, reward: Reward, scores: dict[str, float] | None = None) -> Item:
@@ -96,8 +91,7 @@ def test_pages_say_the_same(ledger: Ledger, tmp_path: Path) -> None:
 def both(ledger: Ledger, folder: Path) -> tuple[StepPoint, AuditedStep]:
     """The only step as the pages' index holds it, and read on from the ledger."""
     index = CandidateIndex(folder / "try.index")
-    while index.catch_up(ledger):
-        pass
+    catch_up(index, ledger)
     (point,), (step,) = index.curve("try", "one"), read(ledger)
     return point, step
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import viewed
 from histories import ESTIMATE, GATE, MEASURED, XTB, History, Item, cost, ladder_spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indexed import catch_up
 
 from verifier_ladder.analysis import candidates, filling
 from verifier_ladder.analysis.candidates import CandidateIndex, Listing, Order
@@ -41,23 +42,6 @@ STEPS = st.lists(
     | st.tuples(st.sampled_from(sorted(VERDICTS)), st.sampled_from(NAMES)),
     max_size=20,
 )
-
-
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    with open_ledger(None) as store:
-        yield store
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> CandidateIndex:
-    return CandidateIndex(tmp_path / "try.index")
-
-
-def catch_up(index: CandidateIndex, ledger: Ledger) -> CandidateIndex:
-    while index.catch_up(ledger):
-        pass
-    return index
 
 
 def item(name: str, score: float = 1.0, reward: float | None = None) -> Item:

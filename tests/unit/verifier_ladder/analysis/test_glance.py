@@ -1,12 +1,11 @@
 """The first page of a campaign says what its summary says."""
 
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
-import pytest
 import scored
 from histories import ESTIMATE, GATE, MEASURED, UNIT, XTB, History, Item, cost, ladder_spec
+from indexed import catch_up
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.glance import Glance, glance
@@ -24,14 +23,8 @@ from verifier_ladder.verdict import Verdict
 WATER = Item("O", "O", {GATE: Verdict.accept(), ESTIMATE: cost(Verdict.accept(-6.0), 1.0)})
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> CandidateIndex:
-    return CandidateIndex(tmp_path / "try.index")
-
-
 def both(history: History, index: CandidateIndex) -> tuple[Glance, Summary]:
-    while index.catch_up(history.ledger):
-        pass
+    catch_up(index, history.ledger)
     (row,) = history.ledger.campaigns("try")
     waiting = read_waiting(history.ledger, "try", at=0.0)
     return glance(history.ledger, index, row, waiting), summarise(history.ledger, "try")

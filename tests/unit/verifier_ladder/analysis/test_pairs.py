@@ -1,37 +1,24 @@
 """Agreement of tiers, and whether predictions come true, from an index."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import scored
 from histories import ESTIMATE, GATE, MEASURED, UNIT, XTB, History, ladder_spec
+from indexed import catch_up
 
 from verifier_ladder.analysis import filling, pairs
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.pairs import PairSummary, calibration, pair_summaries
-from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import Block, CampaignRow
 from verifier_ladder.summary import summarise
 from verifier_ladder.verdict import Verdict
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    with open_ledger(None) as store:
-        yield store
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> CandidateIndex:
-    return CandidateIndex(tmp_path / "try.index")
-
-
 def row_of(index: CandidateIndex, ledger: Ledger) -> CampaignRow:
     """The campaign, once the index holds all of it."""
-    while index.catch_up(ledger):
-        pass
+    catch_up(index, ledger)
     return ledger.campaigns("try")[0]
 
 

@@ -1,35 +1,22 @@
 """Runs and campaigns side by side, and in what they differ."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 import scored
 from histories import GATE, MEASURED, XTB, History, ladder_spec
+from indexed import catch_up
 
 from verifier_ladder.analysis.candidates import CandidateIndex
 from verifier_ladder.analysis.differences import Difference, ladder_differences
 from verifier_ladder.analysis.sides import Side, side
-from verifier_ladder.ledger import Ledger, open_ledger
+from verifier_ladder.ledger import Ledger
 from verifier_ladder.verdict import Verdict
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    with open_ledger(None) as store:
-        yield store
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> CandidateIndex:
-    return CandidateIndex(tmp_path / "try.index")
-
-
 def side_of(ledger: Ledger, index: CandidateIndex, run: str = "", campaign: str = "try") -> Side:
-    while index.catch_up(ledger):
-        pass
+    catch_up(index, ledger)
     return side(ledger, index, ledger.campaigns(campaign)[0], run)
 
 

@@ -7,6 +7,7 @@ import scored
 from histories import MEASURED, XTB, History
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indexed import catch_up
 
 from verifier_ladder.analysis import filling
 from verifier_ladder.analysis.candidates import CandidateIndex
@@ -39,8 +40,7 @@ def test_however_entries_are_batched_times_are_those_of_a_summary(
             row = history._row(one, verifier, scored.said(-4.0, 1.0))
             facts = {"waited": [waited], "worked": [worked]}
             ledger.append(Block("check", "try", verdicts=[row], facts=facts))
-        while index.catch_up(ledger):
-            pass
+        catch_up(index, ledger)
         told = elapsed(index, "try")
 
         for tier in summarise(ledger, "try").tiers:
@@ -54,8 +54,7 @@ def test_what_was_not_recorded_is_not_known(tmp_path: Path) -> None:
     index = CandidateIndex(tmp_path / "try.index")
     with open_ledger(None) as ledger:
         History(ledger).score([scored.item("A", -5.0)])
-        while index.catch_up(ledger):
-            pass
+        catch_up(index, ledger)
 
         assert elapsed(index, "try").get(int(Tier.FAST)) is None
         assert elapsed(index, "nobody") == {}
