@@ -20,6 +20,7 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.metering import on_gpu
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, rough_size
@@ -57,7 +58,7 @@ FUNCTIONALS = (
 )  # fmt: skip
 """As PySCF spells them; `hf` is Hartree-Fock. None has a dispersion correction of its own: VV10 is
 slow, and `dispersion` adds D3 and D4."""
-_MEGABYTES = 1500
+MEGABYTES = 1500
 """What PySCF plans with; the worker's limit leaves room for the libraries themselves."""
 _LONGEST_LEVEL = 100
 _SHIFT = 0.3
@@ -218,6 +219,8 @@ class Dft(NamedTuple):
     """Electrons of the molecule before any charge is added."""
     dispersion: Dispersion | None = None
     """What is added to each energy, and to its forces."""
+    is_on_gpu: bool = False
+    """Whether fields are solved on a GPU, by gpu4pyscf."""
 
     @property
     def name(self) -> str:
@@ -288,9 +291,9 @@ class Dft(NamedTuple):
     ) -> Solved:
         molecule, failure = self._molecule(geometry, unpaired), ""
         for name, prepared in ATTEMPTS.items():
-            field = prepared(self._field(molecule, solvent, surface))
+            field = self._field(molecule, solvent, surface)
             try:
-                energy = float(field.kernel(dm0=start))
+                field, energy = self._kernel(field, prepared, start)
             except (ArithmeticError, LinAlgError, RuntimeError) as error:
                 failure = failure or printable(error)
                 continue
@@ -303,6 +306,16 @@ class Dft(NamedTuple):
             + (f" ({failure})" if failure else "")
         )
 
+    def _kernel(self, field: Any, prepared: Callable[[Any], Any], start: Any) -> tuple[Any, float]:
+        """Solve a field, and give it as PySCF has it, wherever that was."""
+        if not self.is_on_gpu:
+            solved = prepared(field)
+            return solved, float(solved.kernel(dm0=start))
+        with on_gpu(), gpu_errors():
+            solved = prepared(field.to_gpu())
+            energy = float(solved.kernel(dm0=start))
+            return solved.to_cpu(), energy
+
     def _molecule(self, geometry: Geometry, unpaired: int) -> Any:
         """PySCF's molecule.
 
@@ -313,14 +326,14 @@ class Dft(NamedTuple):
         refuse_spin(sum(geometry.numbers) - geometry.charge, unpaired)
         basis = self.level.basis
         cores = {symbols[n]: name for n, name in self.level.cores(geometry.numbers).items()}
-        _refuse_files(basis)
+        refuse_files(basis)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # It advises to install other packages.
                 return gto.M(
                     atom=list(zip(geometry.numbers, geometry.positions, strict=True)),
                     basis=basis, ecp=cores, charge=geometry.charge, spin=unpaired, verbose=0,
-                    max_memory=_MEGABYTES,
+                    max_memory=MEGABYTES,
                 )  # fmt: skip
         except pyscf("lib.exceptions").BasisNotFoundError as error:
             raise UnsolvedError(f"basis {basis} lacks an element: {printable(error)}") from error
@@ -329,7 +342,7 @@ class Dft(NamedTuple):
         field = self._unfitted(molecule)
         if self.is_fitted:
             fit = pyscf("df").make_auxbasis(molecule)
-            _refuse_files(*(name for name in fit.values() if isinstance(name, str)))
+            refuse_files(*(name for name in fit.values() if isinstance(name, str)))
             field = field.density_fit(auxbasis=fit)
         field.conv_tol, field.max_cycle = self.tolerance, self.max_cycles
         if not solvent:
@@ -359,7 +372,7 @@ def refuse_spin(electrons: int, unpaired: int) -> None:
         raise UnsolvedError(f"of {electrons} electrons {unpaired} can't be unpaired")
 
 
-def _refuse_files(*names: str) -> None:
+def refuse_files(*names: str) -> None:
     """Decline to compute where PySCF would read a file for a basis of that name.
 
     Raises:
@@ -394,6 +407,41 @@ def pyscf(module: str) -> Any:
 def single_threaded() -> None:
     """Load PySCF, on one thread: the other cores belong to other workers."""
     pyscf("lib").num_threads(1)
+
+
+def load_gpu() -> None:
+    """Load gpu4pyscf, which solves fields on a GPU.
+
+    Raises:
+        ToolError: If it is not installed, or finds no GPU.
+    """
+    try:
+        import_module("gpu4pyscf.scf")
+        count = import_module("cupy").cuda.runtime.getDeviceCount()
+    except Exception as error:  # CuPy raises errors of its own where there is no driver.
+        raise ToolError(
+            f"gpu4pyscf finds no GPU here ({printable(error, 120)}): install gpu4pyscf-cuda12x, "
+            'or say device = "cpu"'
+        ) from error
+    if not count:
+        raise ToolError('there is no GPU here: say device = "cpu"')
+
+
+@contextmanager
+def gpu_errors() -> Iterator[None]:
+    """Have what fails on a GPU be the tool's failure: its memory is shared, and no candidate's.
+
+    What PySCF raises of fields that do not converge is left as it is.
+
+    Raises:
+        ToolError: If it does.
+    """
+    try:
+        yield
+    except (ArithmeticError, LinAlgError):
+        raise
+    except Exception as error:
+        raise ToolError(f"gpu4pyscf failed: {printable(error, 120)}") from error
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from verifier_ladder.tiers.high_fidelity import dispersion as corrections
 from verifier_ladder.tiers.high_fidelity.dft import (
     Dft,
     Level,
+    load_gpu,
     refuse_spin,
     single_threaded,
     temporary_files,
@@ -70,11 +71,13 @@ _DEVIATIONS = {"dipole": 0.3, "ionisation_energy": 0.33}
 molecules of `benchmarks/xtb.csv`, 45 of up to 61 basis functions and 25 of up to 52."""
 _MEASURED = {
     "level": DEFAULT, "geometry": "GFN2-xTB", "relaxed": False, "unpaired": None, "grid_level": 3,
-    "conformers": 5, "dispersion": corrections.NONE,
+    "conformers": 5, "dispersion": corrections.NONE, "device": "cpu",
 }  # fmt: skip
 """Settings that these were found with, for neutral molecules with paired electrons: of others no
 deviation is told."""
 _DIGITS = {"energy": 6}
+_GPU = "gpu4pyscf-cuda12x"
+"""The package that solves fields on a GPU."""
 _ITERATIONS = 250
 """Of xTB's fields."""
 _RELAXING = 25
@@ -106,6 +109,7 @@ class DftPropertiesSettings(BaseModel):
     unsolved: Literal["abstain", "reject"]
     max_functions: Annotated[int, Field(ge=1, le=_MOST_FUNCTIONS)]
     conformers: Annotated[int, Field(ge=1, le=100)]
+    device: Literal["cpu", "gpu"]
 
 
 class DftProperties(SingleVerifier):
@@ -136,6 +140,10 @@ class DftProperties(SingleVerifier):
     adds D3(BJ) or D4 to energies, and to the forces that `relaxed` follows. Gaps and dipoles of
     one geometry stay as they are. Basis sets without diffuse functions bind no anion well: ask for
     electron affinities with `def2-svpd`. The gap is one of orbitals, no optical one.
+
+    **On a GPU** gpu4pyscf solves the fields with `device = "gpu"`: last digits may differ, so that
+    it is part of what verdicts are filed under, and evidence says so. Where there is none, it is
+    the tool that fails.
 
     **Abstains**, having considered it, where the molecule has more basis functions than
     `max_functions`, the number of electrons allows no such spin, the spin is contaminated by more
@@ -187,6 +195,7 @@ class DftProperties(SingleVerifier):
         unsolved: str = "abstain",
         max_functions: int = 300,
         conformers: int = 5,
+        device: str = "cpu",
     ) -> None:
         """Choose the level of theory and the criteria.
 
@@ -211,6 +220,7 @@ class DftProperties(SingleVerifier):
                 `abstain` or `reject`.
             max_functions: Molecules with more basis functions are not computed.
             conformers: How many embeddings are compared.
+            device: `cpu`, or `gpu`, where gpu4pyscf has to be.
 
         Raises:
             ConfigError: If the level or a name is unknown, a correction was not fitted to the
@@ -218,6 +228,8 @@ class DftProperties(SingleVerifier):
         """
         if unsolved not in ("abstain", "reject"):
             raise ConfigError(f"unsolved={printable(unsolved)!r}: write abstain or reject")
+        if device not in ("cpu", "gpu"):
+            raise ConfigError(f"device={printable(device)!r}: write cpu or gpu")
         if geometry not in get_args(Start):
             raise ConfigError(
                 f"geometry={printable(geometry)!r}: write {', '.join(get_args(Start))}"
@@ -225,13 +237,16 @@ class DftProperties(SingleVerifier):
         self._criteria = Criteria(QUANTITIES, criteria or {}, score, field)
         read = Level.read(level)
         correction = corrections.Dispersion.of(dispersion, read.functional)
-        self._dft = Dft(read, grid_level, tolerance, max_cycles, fitted, dispersion=correction)
+        self._dft = Dft(
+            read, grid_level, tolerance, max_cycles, fitted, dispersion=correction,
+            is_on_gpu=device == "gpu",
+        )  # fmt: skip
         self.task_fields = (field,)
         super().__init__(
             level=level, dispersion=dispersion, unpaired=unpaired, geometry=geometry,
             relaxed=relaxed, solvent=solvent, grid_level=grid_level, fitted=fitted,
             tolerance=tolerance, max_cycles=max_cycles, contamination=contamination,
-            unsolved=unsolved, max_functions=max_functions, conformers=conformers,
+            unsolved=unsolved, max_functions=max_functions, conformers=conformers, device=device,
             **self._criteria.settings,
         )  # fmt: skip
         self.unit = self._criteria.unit
@@ -239,11 +254,14 @@ class DftProperties(SingleVerifier):
             self.deviation = _DEVIATIONS.get(score)
         self.features = self._criteria.features
         added = [correction.library] if correction else []
+        added += [_GPU] if self._dft.is_on_gpu else []
         self.tools = versions("rdkit", "pyscf", "ase", "tblite", *added)
 
     def setup(self) -> None:
         """Load PySCF, what places the atoms and what corrects the energy, on one thread."""
         single_threaded()
+        if self._dft.is_on_gpu:
+            load_gpu()
         if self.settings["geometry"] != _FIELD:
             load_tblite()
         if self._dft.dispersion:
@@ -265,7 +283,13 @@ class DftProperties(SingleVerifier):
         )
         if self.settings["relaxed"]:
             times *= _RELAXING
-        return Cost(seconds=round(_PLACING + times * seconds_for(self._dft.level, functions), 2))
+        seconds = round(_PLACING + times * seconds_for(self._dft.level, functions), 2)
+        return Cost(seconds=seconds, gpu_seconds=seconds if self._dft.is_on_gpu else 0.0)
+
+    @property
+    def counts_gpu(self) -> bool:
+        """Where it has one."""
+        return self._dft.is_on_gpu
 
     def examine(self, candidate: Candidate) -> Verdict:
         """Solve the fields that the criteria take, and compare."""
@@ -290,6 +314,7 @@ class DftProperties(SingleVerifier):
             windows, values, uncertainty=deviation,
             evidence={
                 "level": f"{level}//{place}",
+                **({"computed on": "a GPU"} if self._dft.is_on_gpu else {}),
                 "fields": [each.evidence for each in fields.solved.values()],
                 **fallbacks(fields.solved.values()),
             },

@@ -1,14 +1,18 @@
 """Gaps, dipoles, ions and solvation by DFT: real calculations on the smallest molecules."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from moleculetwins import TWINS
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.errors import ConfigError
+from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.high_fidelity import dft, dftproperties
@@ -40,7 +44,22 @@ class TestTheDefaults(VerifierTestCase):
     strict = True
     twins: Mapping[str, Judge] = TWINS
     mutated = ("verifier_ladder.tiers.high_fidelity.dftproperties",)
-    mutants: Mapping[str, Any] = {"count": 20}
+    mutants: Mapping[str, Any] = {"count": 20, "equivalent": [
+        # GPUs, which other tests stand in for.
+        "[_GPU] if self._dft.is_on_gpu else [] -> [_GPU] if not self._dft.is_on_gpu else []",
+        (
+            "if device not in ('cpu', 'gpu'): raise ConfigError(f'device={printable(device)!r}: "
+            "write cpu or g... -> if device not in ('cpu', 'gpu'): pass"
+        ),
+        (
+            "seconds if self._dft.is_on_gpu else 0.0 -> "
+            "seconds if not self._dft.is_on_gpu else 0.0"
+        ),
+        (
+            "{'computed on': 'a GPU'} if self._dft.is_on_gpu else {} -> "
+            "{'computed on': 'a GPU'} if not self._dft.is_on_gpu else {}"
+        ),
+    ]}  # fmt: skip
 
     @pytest.fixture
     def verifier(self) -> DftProperties:
@@ -57,7 +76,7 @@ def test_integrals_that_memory_does_not_hold_lie_in_a_folder_that_goes_with_the_
 ) -> None:
     """A folder of a run, as programs have: where the worker is killed, the next run removes it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(dft, "_MEGABYTES", 1)
+    monkeypatch.setattr(dft, "MEGABYTES", 1)
     seen, unfitted = list[Path](), Dft._unfitted
 
     def watched(method: Dft, molecule: Any) -> Any:
@@ -341,3 +360,74 @@ def test_what_is_reserved_is_within_a_factor_of_two(smiles: str, seconds: float)
 @pytest.mark.parametrize("smiles", ["C" * 99, "[La]" * 10, "Cl[Ce]"])
 def test_a_molecule_that_is_declined_reserves_next_to_nothing(smiles: str) -> None:
     assert DftProperties().expected_cost(Candidate("molecule", smiles)).seconds < 0.1
+
+
+# ---- On a GPU
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stands in for gpu4pyscf, which needs a GPU: fields say when they go there and come back."""
+    went: list[str] = []
+    cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=lambda: 1))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    for name in ("gpu4pyscf", "gpu4pyscf.scf"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace())
+
+    def moved(where: str) -> Callable[[Any], Any]:
+        def move(field: Any) -> Any:
+            went.append(where)
+            field.to_cpu = lambda: moved("back")(field)
+            return field
+
+        return move
+
+    # PySCF finds gpu4pyscf's classes by their modules, which there are none of here.
+    monkeypatch.setattr(import_module("pyscf.scf.hf").RHF, "to_gpu", moved("there"))
+    return went
+
+
+def test_a_gpu_is_asked_for_by_a_setting_that_is_part_of_the_key_and_told(gpu: list[str]) -> None:
+    verifier = DftProperties(level="hf/3-21g", geometry="MMFF94", fitted=False, device="gpu")
+    verifier.setup()
+    water = Candidate("molecule", "O")
+    (verdict,) = verifier.judge([water])
+    beside = judged("O", geometry="MMFF94", fitted=False)
+
+    assert ["there", "back"] == gpu
+    assert beside.score == verdict.score
+    assert "a GPU" == verdict.evidence["computed on"]
+    assert "computed on" not in beside.evidence
+    assert 0 < verifier.expected_cost(water).gpu_seconds
+    assert verdict.cost is not None
+    assert 0 < verdict.cost.gpu_seconds
+    assert verifier.digest != DftProperties(
+        level="hf/3-21g", geometry="MMFF94", fitted=False
+    ).digest  # fmt: skip
+
+
+def test_what_fails_on_a_gpu_is_no_molecules_fault(
+    gpu: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verifier = DftProperties(level="hf/3-21g", geometry="MMFF94", fitted=False, device="gpu")
+    full = Mock(side_effect=MemoryError("out of memory"))
+    monkeypatch.setattr(import_module("pyscf.scf.hf").RHF, "kernel", full)
+
+    (verdict,) = verifier.judge([Candidate("molecule", "O")])
+
+    assert ["there"] == gpu
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "gpu4pyscf failed: out of memory" in verdict.reason
+
+
+@pytest.mark.parametrize("count", [None, 0], ids=["no library", "no GPU"])
+def test_without_a_gpu_the_tool_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, count: int | None
+) -> None:
+    cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=lambda: count))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    for name in ("gpu4pyscf", "gpu4pyscf.scf"):
+        monkeypatch.setitem(sys.modules, name, None if count is None else SimpleNamespace())
+
+    with pytest.raises(ToolError, match='say device = "cpu"'):
+        DftProperties(device="gpu").setup()
