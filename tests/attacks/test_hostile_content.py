@@ -20,7 +20,7 @@ BUILT_IN = [
 ]  # fmt: skip
 SLOW = {
     "xtb-hydration": "tblite", "xtb-properties": "tblite", "dft-hydration": "pyscf",
-    "dft-properties": "pyscf", "openmm-stability": "openmm",
+    "dft-properties": "pyscf", "dft-cell": "pyscf", "openmm-stability": "openmm",
 }  # fmt: skip
 NEEDS = {
     **SLOW,

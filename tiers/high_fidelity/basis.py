@@ -45,6 +45,13 @@ BASES: Mapping[str, Mapping[int, int]] = {
 }  # fmt: skip
 """So many functions of an atom, up to and with the element of each number; none beyond the last.
 As PySCF 2.14 has them, which PySCF itself need not be loaded for. All are spherical."""
+CELL_BASES: Mapping[str, Mapping[int, int]] = {
+    "gth-szv": {2: 1, 4: 2, 10: 4, 12: 5, 18: 4},
+    "gth-dzvp": {2: 5, 4: 14, 10: 13, 12: 14, 18: 13},
+    "gth-tzvp": {2: 6, 4: 18, 10: 17, 12: 18, 18: 17},
+    "gth-tzv2p": {2: 9, 4: 23, 10: 22, 12: 23, 18: 22},
+}  # fmt: skip
+"""The same of bases for crystals, which go with pseudopotentials."""
 CORES = {"def2": 36, "lanl2dz": 10}
 """Heavier elements have an effective core potential, which goes with the basis."""
 SYMBOLS = (
@@ -69,7 +76,8 @@ def functions_of(basis: str, number: int) -> int:
         >>> [functions_of("6-31g*", number) for number in (1, 6, 26, 53)]
         [2, 14, 34, 0]
     """
-    return next((count for last, count in BASES[basis].items() if number <= last), 0)
+    counts = {**BASES, **CELL_BASES}[basis]
+    return next((count for last, count in counts.items() if number <= last), 0)
 
 
 _TOKEN = re.compile(

@@ -393,6 +393,18 @@ def rough_symbols(content: str | bytes) -> list[str]:
     return " ".join(_head(content)[_COUNTS - 1 : _COUNTS]).split()
 
 
+def rough_counts(content: str | bytes) -> dict[str, int]:
+    r"""Elements of a crystal and how many atoms each has, from its text alone; {} without.
+
+    Example:
+        >>> rough_counts("x\n1.0\n5 0 0\n0 5 0\n0 0 5\nNa Cl\n2 4\nDirect\n")
+        {'Na': 2, 'Cl': 4}
+    """
+    words = " ".join(_head(content)[_COUNTS : _COUNTS + 1]).split()
+    counts = [int(word) for word in words if _COUNT.fullmatch(word)]
+    return dict(zip(rough_symbols(content), counts, strict=False))
+
+
 def rough_size(content: str | bytes) -> int:
     r"""Atoms of a crystal from its text alone, for estimates of cost; 8 where it tells nothing.
 
@@ -400,9 +412,7 @@ def rough_size(content: str | bytes) -> int:
         >>> rough_size("x\n1.0\n5 0 0\n0 5 0\n0 0 5\nNa Cl\n2 4\nDirect\n")
         6
     """
-    words = " ".join(_head(content)[_COUNTS : _COUNTS + 1]).split()
-    counts = [int(word) for word in words if _COUNT.fullmatch(word)]
-    return sum(counts) or 8
+    return sum(rough_counts(content).values()) or 8
 
 
 def _head(content: str | bytes) -> list[str]:

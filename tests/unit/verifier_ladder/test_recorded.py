@@ -173,7 +173,8 @@ def test_whatever_a_row_says_only_what_is_declared_is_made(said: Any) -> None:
 def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -> None:
     assert [] == REGISTRY.load()
     for name in (
-        "xtb-hydration", "xtb-properties", "dft-hydration", "dft-properties", "molecule-gate",
+        "xtb-hydration", "xtb-properties", "dft-hydration", "dft-properties", "dft-cell",
+        "molecule-gate",
         "molecule-properties", "expert-case", "crystal-gate", "ase-energy", "ase-relax",
         "ase-equation-of-state", "ase-dynamics", "openmm-stability", "sequence-gate",
         "structure-prediction",
@@ -193,10 +194,13 @@ def test_every_installed_verifier_is_held_with_the_settings_that_it_declares() -
         ("dft-hydration", {"level": "pbe/../secret"}),
         ("dft-hydration", {"conformers": 10**9}),
         ("dft-properties", {"level": "pbe//etc/passwd"}),
+        ("dft-cell", {"level": "pbe/../secret"}),
+        ("dft-cell", {"density": 1e9}),
         ("dft-properties", {"geometry": "/etc/passwd"}),
         ("dft-properties", {"solvent": "../secret"}),
         ("dft-properties", {"grid_level": 99}),
         ("dft-properties", {"dispersion": "/etc/passwd"}),
+        ("dft-properties", {"device": "/dev/sda"}),
         ("xtb-hydration", {"solvent": "/etc/passwd"}),
         ("xtb-hydration", {"method": "IPEA1-xTB"}),
         ("xtb-properties", {"solvent": "../secret"}),

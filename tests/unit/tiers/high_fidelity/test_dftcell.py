@@ -1,0 +1,268 @@
+"""Energies and gaps of small crystals by DFT: real calculations on hydrogen and helium."""
+
+from collections.abc import Mapping
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from cell_key import HELIUM, HYDROGEN, REFERENCES, diatomic, face_centred
+from crystals import Solid, chance, copied, made, poscar, repeated
+
+from verifier_ladder.candidate import Candidate
+from verifier_ladder.errors import ConfigError
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.verifier import VerifierTestCase
+from verifier_ladder.tiers.high_fidelity import dftcell
+from verifier_ladder.tiers.high_fidelity.basis import CELL_BASES, SYMBOLS, functions_of
+from verifier_ladder.tiers.high_fidelity.dftcell import CellDft, CellLevel, CellState, DftCell
+from verifier_ladder.tiers.simulation.conformer import DivergedError, UnsolvedError
+from verifier_ladder.tiers.simulation.xtb import EV_PER_HARTREE
+from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
+
+pytest.importorskip("pyscf")
+pytest.importorskip("spglib")
+
+QUICK: Mapping[str, Any] = {"level": "lda/gth-dzvp", "cutoff": 20.0, "density": 0.1}
+"""Coarse, and at the middle of reciprocal space alone."""
+
+
+class TestDftCell(VerifierTestCase):
+    strict = True
+
+    @pytest.fixture
+    def verifier(self) -> DftCell:
+        return DftCell(**QUICK)
+
+    @pytest.fixture
+    def answer_key(self, verifier: Verifier) -> AnswerKey | None:
+        del verifier  # Its cases take minutes together.
+        return None
+
+
+@pytest.mark.slow  # Some sixty crystals.
+class TestTheKey(VerifierTestCase):
+    strict = True
+    twins: Mapping[str, Judge] = {
+        "it has hydrogen": Twin(lambda text, _: "H" in text.replace("He", "")),
+        "it is of one element": Twin(lambda text, _: len(set(text.split()) & {*SYMBOLS}) == 1),
+    }
+
+    @pytest.fixture
+    def verifier(self) -> DftCell:
+        return DftCell(**QUICK)
+
+
+def judged(solid: Solid, task: Mapping[str, Any] | None = None, **settings: Any) -> Verdict:
+    verifier = DftCell(**{**QUICK, **settings})
+    return verifier.judge([Candidate("crystal", poscar(solid), task=task)])[0]
+
+
+def energy(solid: Solid, **settings: Any) -> float:
+    verdict = judged(solid, **settings)
+    assert verdict.score is not None, verdict
+    return verdict.score
+
+
+def test_the_key_is_the_one_that_was_frozen() -> None:
+    frozen = "f9311d81df2e201a8f0dccb55a81287423746abc8ca39ee710ccc9e527d90c2a"
+
+    assert frozen == AnswerKey.named("dft-cell").frozen(98)
+
+
+def test_an_energy_is_that_of_another_program() -> None:
+    """CP2K's, of the same functions, pseudopotentials and points; the key has the others."""
+    known = next(each for each in REFERENCES if "lda/gth-szv" == each.level)
+    verdict = judged(known.solid, **known.settings)
+
+    assert verdict.score == pytest.approx(known.energy, abs=1e-5)
+
+
+def test_a_copy_has_the_same_energy_and_gap_and_so_has_a_larger_cell_with_points_that_match() -> (
+    None
+):
+    settings: dict[str, Any] = {
+        "density": 1.2, "criteria": {"gap": {"least": 0}}, "level": "lda/gth-szv", "cutoff": 60.0,
+    }  # fmt: skip
+    turned = copied(HYDROGEN, chance("turned"))
+    doubled = repeated(HYDROGEN, np.diag([1, 1, 2]))
+    one, *others = (judged(each, **settings) for each in (HYDROGEN, turned, doubled))
+
+    points = [each.evidence["points of reciprocal space"] for each in (one, others[1])]
+    assert [[2, 2, 2], [2, 2, 1]] == points
+    for other in others:
+        # Atoms lie elsewhere on a coarse grid.
+        assert one.score == pytest.approx(other.score, abs=5e-3)
+        assert one.evidence["gap"] == pytest.approx(other.evidence["gap"], abs=5e-3)
+
+
+@pytest.mark.slow
+def test_in_a_large_cell_a_molecule_has_the_energy_that_the_molecular_code_gives() -> None:
+    """By integrals in closed form, with the same functions and pseudopotentials."""
+    from pyscf import dft, gto
+
+    atoms = [("H", (0, 0, 0)), ("H", (0, 0, 0.74))]
+    molecule = gto.M(atom=atoms, basis="gth-dzvp", pseudo="gth-pade", verbose=0)
+    field = dft.RKS(molecule, xc="lda_xc_teter93")
+    field.grids.level = 5
+    alone = field.kernel() * EV_PER_HARTREE / 2
+
+    found = [energy(diatomic(side, "H", "H", 0.74), cutoff=150.0) for side in (4.0, 6.0, 10.0)]
+    away = [abs(each - alone) for each in found]
+
+    assert sorted(away, reverse=True) == away
+    assert 2e-3 > away[-1]
+
+
+def test_evidence_tells_what_was_computed_and_taken_to_be_so() -> None:
+    verdict = judged(HYDROGEN, score="gap")
+
+    assert "eV" == verdict.unit
+    assert {
+        "level": "lda/gth-dzvp", "cutoff, hartree": 20.0, "charge": 0, "unpaired electrons": 0,
+        "points of reciprocal space": [1, 1, 1], "basis functions": 10, "valence electrons": 2,
+    }.items() <= verdict.evidence.items()  # fmt: skip
+
+
+# ---- What is declined
+
+
+@pytest.mark.parametrize(
+    ("solid", "settings", "reason"),
+    [
+        (made("H", np.eye(3) * 2.0, (0, 0, 0)), {}, "1 valence electrons, and all are paired"),
+        (face_centred(3.6, "Cu"), {}, "basis gth-dzvp lacks an element: Cu"),
+        (HYDROGEN, {"max_functions": 9}, "10 basis functions are too many; 9 are taken"),
+        (HYDROGEN, {"max_points": 1000}, "points; 1e+03 are taken"),
+        (HELIUM, {"level": "lda/gth-szv", "score": "gap"}, "no band of the crystal is empty"),
+    ],
+    ids=["an odd electron", "no basis", "functions", "points", "no empty band"],
+)  # fmt: skip
+def test_what_can_not_be_computed_is_a_considered_abstention(
+    solid: Solid, settings: dict[str, Any], reason: str
+) -> None:
+    verdict = judged(solid, **settings)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert verdict.is_answer
+    assert reason in verdict.reason
+
+
+def test_atoms_that_are_too_close_are_rejected_before_anything_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CellDft, "state", None)
+
+    verdict = judged(diatomic(4.0, "H", "H", 0.3))
+
+    assert Outcome.REJECT is verdict.outcome
+    assert "distance" == verdict.evidence["bound"]
+
+
+def test_bands_that_are_filled_at_some_points_only_are_a_metals() -> None:
+    class Field:
+        mo_occ = (np.array([2.0, 2.0, 0.0]), np.array([2.0, 0.0, 0.0]))
+        mo_energy = (np.array([-1.0, -0.5, 0.5]), np.array([-1.0, 0.0, 0.5]))
+
+    with pytest.raises(UnsolvedError, match="it has no gap"):
+        _ = CellState(Field(), -1.0, "").gap
+
+
+def test_a_gap_lies_between_all_filled_and_all_empty_bands() -> None:
+    class Field:
+        mo_occ = (np.array([2.0, 0.0]), np.array([2.0, 0.0]))
+        mo_energy = (np.array([-1.0, 0.1]), np.array([-0.5, 0.5]))
+
+    assert 0.6 * EV_PER_HARTREE == pytest.approx(CellState(Field(), -1.0, "").gap)
+
+
+# ---- What does not converge
+
+
+def test_where_nothing_converges_the_tool_has_failed() -> None:
+    verdict = judged(HYDROGEN, max_cycles=1)
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "did not converge in 1 cycles; neither did that of solid helium" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("unsolved", "outcome"), [("abstain", Outcome.ABSTAIN), ("reject", Outcome.REJECT)]
+)
+def test_what_alone_does_not_converge_is_an_answer_as_the_ladder_wants_it(
+    monkeypatch: pytest.MonkeyPatch, unsolved: str, outcome: Outcome
+) -> None:
+    solved = CellDft._solved
+
+    def only_helium(dft: CellDft, crystal: Any, mesh: Any) -> CellState:
+        if "H" in crystal.symbols:
+            raise DivergedError("it did not converge")
+        return solved(dft, crystal, mesh)
+
+    monkeypatch.setattr(CellDft, "_solved", only_helium)
+    verdict = judged(HYDROGEN, unsolved=unsolved)
+
+    assert outcome is verdict.outcome
+    assert verdict.is_answer
+    assert "that of solid helium does" in verdict.reason
+
+
+def test_a_fallback_that_helped_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(field: Any) -> Any:
+        field.kernel = Mock(side_effect=RuntimeError("singular"))
+        return field
+
+    attempts = {"": fails, "level shift": dftcell._ATTEMPTS["level shift"]}
+    monkeypatch.setattr(dftcell, "_ATTEMPTS", attempts)
+
+    assert ["level shift"] == judged(HYDROGEN).evidence["fallbacks"]
+
+
+# ---- Settings, sizes and costs
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"level": "pbe"}, {"level": "b3lyp/gth-dzvp"}, {"level": "pbe/../../etc/passwd"},
+        {"cutoff": 1.0}, {"score": "forces"}, {"unsolved": "maybe"}, {"density": 0.0},
+        {"criteria": {"dipole": {"least": 0}}},
+    ],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        DftCell(**settings)
+
+
+@pytest.mark.parametrize("basis", CELL_BASES)
+def test_a_basis_has_so_many_functions_of_each_element(basis: str) -> None:
+    from pyscf.pbc import gto
+
+    for number, symbol in enumerate(SYMBOLS[:18], start=1):
+        shells = gto.basis.load(basis, symbol)
+        has = sum((2 * shell[0] + 1) * (len(shell[1]) - 1) for shell in shells)
+
+        assert (symbol, has) == (symbol, functions_of(basis, number))
+    assert 0 == functions_of(basis, 19)
+
+
+def test_points_of_a_larger_cell_match_in_spite_of_noise_in_its_vectors() -> None:
+    dft = CellDft(CellLevel.read("lda/gth-szv"), 100.0, 3 / np.pi, 1e-7, 50)
+    noise = np.full((3, 3), 1e-9)
+
+    assert [6, 3, 1] == dft.mesh(np.diag([1.0, 2.0, 6.0]) + noise)
+
+
+def test_an_expected_cost_grows_with_functions_and_points_and_is_none_of_what_is_declined() -> (
+    None
+):
+    def cost(solid: Solid, **settings: Any) -> float:
+        verifier = DftCell(**{**QUICK, **settings})
+        return verifier.expected_cost(Candidate("crystal", poscar(solid))).seconds
+
+    few, more = cost(HYDROGEN), cost(repeated(HYDROGEN, np.diag([1, 1, 2])))
+    finer, dearer = cost(HYDROGEN, density=1.0), cost(HYDROGEN, cutoff=300.0)
+
+    assert few < min(more, finer, dearer)
+    assert 0.01 == cost(face_centred(3.6, "Cu")) == cost(HYDROGEN, max_functions=9)
