@@ -201,8 +201,8 @@ class CellDft(NamedTuple):
         try:
             self._solved(crystal_of(DftCell.control.content), [1, 1, 1])
         except DivergedError:
-            raise ToolError(f"{told}; neither did that of solid helium") from told
-        raise DivergedError(f"{told}; that of solid helium does") from told
+            raise ToolError(f"{told}; neither did that of helium") from told
+        raise DivergedError(f"{told}; that of helium does") from told
 
     def _solved(self, crystal: Crystal, mesh: Sequence[int]) -> CellState:
         cell, failure = self._cell(crystal), ""
@@ -288,7 +288,7 @@ class DftCell(SingleVerifier):
     `max_functions`, or grid and reciprocal space more points than `max_points`, where the basis
     lacks an element, an electron stays unpaired, and where there is no gap, since metals need
     their electrons smeared over bands. So it does where the field does not converge after
-    fallbacks while that of solid helium does; with `unsolved = "reject"` it rejects those.
+    fallbacks while that of helium does; with `unsolved = "reject"` it rejects those.
 
     Example:
         >>> DftCell(level="lda/gth-szv", score="gap").unit
@@ -308,7 +308,7 @@ class DftCell(SingleVerifier):
     task_fields = (FIELD,)
     control = Candidate(
         "crystal",
-        "helium\n1.0\n0.0 2.1 2.1\n2.1 0.0 2.1\n2.1 2.1 0.0\nHe\n1\nDirect\n0.0 0.0 0.0\n",
+        "helium\n1.0\n4.8 0.0 0.0\n0.0 4.8 0.0\n0.0 0.0 4.8\nHe\n1\nDirect\n0.0 0.0 0.0\n",
     )
     data_settings = DftCellSettings
 
