@@ -137,9 +137,10 @@ class CampaignRecord:
         Args:
             after: Cursor of what was seen before; 0 for all.
         """
-        from verifier_ladder.analysis.totals import drift_alarms
-
-        return drift_alarms(self.ledger, self.name, after)
+        return [
+            Alarm.from_json(self.ledger.read(entry).facts)
+            for entry in self.ledger.entries(after=after, kind="alarm", campaign=self.name)
+        ]
 
     @property
     def gaming_alarms(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from verifier_ladder.budget import TOTAL, place_label
@@ -69,34 +69,19 @@ def tier_costs(accounts: Sequence[Account], summary: Summary) -> list[TierCost]:
         accounts: Those of the campaign.
         summary: What `glance` says of it, for the estimates.
     """
-    known = {(account.tier, account.resource): account for account in accounts}
+    all_tiers = {account.tier for account in accounts} - {TOTAL}
+    lines = [(tier.tier.label, {int(tier.tier)}, tier.everything) for tier in summary.tiers]
     found = []
-    for tier in summary.tiers:
+    for label, tiers, everything in [*lines, ("total", all_tiers, summary.everything)]:
         for resource in Resource:
-            account = known.get((int(tier.tier), resource))
-            everything = tier.everything.get(resource)
-            if account is None and not everything:
-                continue
-            settled, failed, reserved = _amounts(account) if account else (0.0, 0.0, 0.0)
-            found.append(
-                TierCost(tier.tier.label, resource.label, settled, failed, reserved, everything)
-            )
-    return [*found, *_together(accounts, summary.everything)]
-
-
-def _amounts(account: Account) -> tuple[float, float, float]:
-    return account.settled, account.failed, account.reserved
-
-
-def _together(
-    accounts: Sequence[Account], everything: Mapping[Resource, float]
-) -> Iterable[TierCost]:
-    for resource in Resource:
-        own = [a for a in accounts if a.tier != TOTAL and a.resource is resource]
-        if own:
-            settled, failed, reserved = map(sum, zip(*map(_amounts, own), strict=True))
-            together = everything.get(resource)
-            yield TierCost("total", resource.label, settled, failed, reserved, together)
+            own = [a for a in accounts if a.tier in tiers and a.resource is resource]
+            estimate = everything.get(resource)
+            if own or (estimate and label != "total"):
+                found.append(TierCost(
+                    label, resource.label, sum(a.settled for a in own),
+                    sum(a.failed for a in own), sum(a.reserved for a in own), estimate,
+                ))  # fmt: skip
+    return found
 
 
 def burns(accounts: Iterable[Account], seconds: float) -> list[Burn]:

@@ -322,7 +322,7 @@ def alarm_count(ledger: Ledger, counts: CampaignCounts) -> int:
 
 
 def drift_alarms(ledger: Ledger, campaign: str, after: int = 0) -> list[Alarm]:
-    """Those of `recorded_alarms` that can be read."""
+    """Those of `recorded_alarms` that can be read, for those who also tell of the others."""
     return [a for _, a in recorded_alarms(ledger, campaign, after) if a is not None]
 
 
