@@ -305,7 +305,9 @@ class DftCell(SingleVerifier):
     domain = "materials"
     capabilities = ("reasoning",)
     cost = Cost(seconds=60.0)
-    timeout = 3600.0
+    timeout = (
+        7200.0  # Of the dearest that is taken by default, each attempt takes some twenty minutes.
+    )
     memory = 3 * 2**30
     batch_size = 1
     task_fields = (FIELD,)
@@ -329,7 +331,7 @@ class DftCell(SingleVerifier):
         max_cycles: int = 50,
         unsolved: str = "abstain",
         max_functions: int = 80,
-        max_points: int = 20_000_000,
+        max_points: int = 10_000_000,
     ) -> None:
         """Choose the level of theory and the criteria.
 
