@@ -146,6 +146,8 @@ class Reviews:
         self._unblinded: set[tuple[bytes, str]] = set()
         self._done: set[bytes] = set()
         """Cases that are known to have an answer."""
+        self._agreements: dict[str, Agreement] = {}
+        """By verifier, as it was when something was done last: all cases are read for it."""
         self._cursor = 0
         self._has_told = False
         self._refresh()
@@ -350,6 +352,11 @@ class Reviews:
             verifier: Its name.
         """
         self._refresh()
+        if verifier not in self._agreements:
+            self._agreements[verifier] = self._agreement(verifier)
+        return self._agreements[verifier]
+
+    def _agreement(self, verifier: str) -> Agreement:
         asks = self._asking.get(verifier)
         read = [
             self._readings(row.check_key)
@@ -439,6 +446,8 @@ class Reviews:
                 case = bytes.fromhex(act["case"])
                 if why := self._take(case, str(facts["by"]), act, entry):
                     refused.setdefault(case, why)
+        if void:
+            self._agreements.clear()
         self._cursor = newest
         return void
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from verifier_ladder.errors import ConfigError, LeaseError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, CheckRow
 from verifier_ladder.measurement import READERS, Bound
 from verifier_ladder.reviews import READING, Claim, Reading, Reviews, concluded
 from verifier_ladder.tiers.world.expert import ExpertCase
@@ -336,3 +336,24 @@ def test_a_third_is_asked_where_two_disagree_and_none_where_they_agree() -> None
     assert CASES[:1] == room.may_read("cy")
     room.read("cy", YES)
     assert [] == room.may_read("dee")
+
+
+def test_agreement_is_worked_out_anew_only_when_somebody_has_done_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    room, asked = Room(), list[object]()
+    reviews, checks = room.reviews(), room.ledger.checks
+
+    def counted(**how: Any) -> list[CheckRow]:
+        asked.append(how)
+        return checks(**how)
+
+    monkeypatch.setattr(room.ledger, "checks", counted)
+    room.read("ada")
+    found = [reviews.agreement("expert-case") for _ in range(3)]
+    assert len(asked) == 1
+    assert found[0] == found[2]
+
+    room.read("bob")
+    reviews.agreement("expert-case")
+    assert len(asked) == 2
