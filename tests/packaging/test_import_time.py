@@ -37,3 +37,8 @@ def test_no_heavy_library_is_loaded(code: str) -> None:
 
 def test_a_worker_starts_without_what_few_verifiers_need() -> None:
     assert set() == loaded_by(WORKER) & (HEAVY | {"asyncio", "email", "psutil", "ssl"})
+
+
+def test_a_command_that_asks_for_a_few_thousand_keys_waits_for_no_numpy() -> None:
+    asks = "from verifier_ladder.ledger.store import keys_json; keys_json([bytes(32)] * 5_000)"
+    assert "numpy" not in loaded_by(asks)

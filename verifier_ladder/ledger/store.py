@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -45,6 +46,8 @@ IN_LOG = (
 
 _WIDTH = 32
 _MANY = 64
+_WORTH = 100_000
+"""Keys for which numpy is loaded, where nobody has yet: that takes longer than to do without."""
 _LOOK_AGAIN = 1.0
 """Seconds after which a ledger that was not sealed is looked at again."""
 
@@ -251,7 +254,8 @@ def keys_json(keys: Collection[bytes]) -> bytes:
 
 def _prefixes(keys: Collection[bytes]) -> list[int] | NDArray[np.uint64]:
     """As an array, which is sorted in a tenth of the time, where there are many."""
-    if len(keys) < _MANY or set(map(len, keys)) != {_WIDTH}:
+    many = _MANY if "numpy" in sys.modules else _WORTH
+    if len(keys) < many or set(map(len, keys)) != {_WIDTH}:
         return list(map(prefix, keys))
     import numpy as np  # Here: a command that asks for a few keys need not wait for it.
 
