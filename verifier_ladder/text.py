@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
@@ -118,6 +119,19 @@ def csv_cell(value: object) -> object:
     clean = _escaped(_OBEYED, value.encode("utf-8", "replace").decode().replace("\0", ""))
     is_run = clean.startswith(_CELL_BREAKS) or clean.lstrip(_PASSED_OVER).startswith(_FORMULA)
     return "'" + clean if is_run else clean
+
+
+def moment(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """A time in UTC; a deadline may be any number, and so beyond any calendar.
+
+    Example:
+        >>> moment(0.0), moment(1e18)
+        ('1970-01-01 00:00:00', 'beyond any calendar')
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime(form)
+    except (OverflowError, ValueError, OSError):
+        return "beyond any calendar"
 
 
 _PASSWORD = re.compile(r"(://[^:@/\s]*):\S*@")

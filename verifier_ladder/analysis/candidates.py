@@ -540,7 +540,7 @@ def _found(
     size: int,
 ) -> list[Any]:  # fmt: skip
     """The first candidates of a list: what is listed of each, and the number it is sorted by."""
-    text, like, stride = printable(listing.text, _MOST_LETTERS), "%", size
+    text, like, stride = printable(listing.text, None)[:_MOST_LETTERS], "%", size
     contents = _search(connection, text) if text else None
     if contents is not None and len(contents) > _FOUND:
         contents, like, stride = None, _like(text), max(size, _STRIDE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from verifier_ladder.analysis.history import events
@@ -13,7 +12,7 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.hidden import Hidden
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.measurement import BOUND_SIGNS, FAILED, Bound
-from verifier_ladder.text import decimal, printable
+from verifier_ladder.text import decimal, moment, printable
 from verifier_ladder.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -54,9 +53,7 @@ class OpenCase(NamedTuple):
     @property
     def until(self) -> str:
         """When it expires, in words; "" if never."""
-        if self.deadline is None:
-            return ""
-        return datetime.fromtimestamp(self.deadline, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return "" if self.deadline is None else moment(self.deadline)
 
     def as_json(self) -> dict[str, Any]:
         """The case as JSON values; it does not tell what other tiers said."""

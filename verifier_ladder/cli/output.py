@@ -7,7 +7,6 @@ import reprlib
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from enum import IntEnum
 from math import isfinite
 from pathlib import Path
@@ -19,6 +18,7 @@ from typer.core import TyperCommand
 from verifier_ladder.errors import BudgetError, CandidateError, ConfigError
 from verifier_ladder.private import check_other_file, is_full
 from verifier_ladder.text import json_printable, plain_lines, printable
+from verifier_ladder.text import moment as utc
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -238,9 +238,7 @@ def moment(seconds: float | None) -> str:
         >>> moment(0.0)
         '1970-01-01 00:00:00'
     """
-    if seconds is None:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return "" if seconds is None else utc(seconds)
 
 
 def amount(value: float | None, digits: int = 4) -> str:

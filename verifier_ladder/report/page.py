@@ -253,7 +253,9 @@ def _hash(style: str) -> str:
 
 
 def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    from verifier_ladder.text import moment
+
+    return moment(seconds, "%Y-%m-%d %H:%M UTC")
 
 
 def _signed(value: float) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from fastapi import Depends, HTTPException, Request, Security
+from fastapi import Depends, FastAPI, HTTPException, Request, Security
 from fastapi.security import HTTPBearer
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -179,6 +179,21 @@ def shown_secret(header: str | None) -> str | None:
         return b64decode(rest.strip(), validate=True).decode().partition(":")[2]
     except (NotBase64, ValueError):
         return ""
+
+
+class GuardedApp(FastAPI):
+    """An application whose requests are looked at before FastAPI's own layers see them."""
+
+    outermost: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or whatever else a server asks."""
+        scope["app"] = self
+        await self.outermost(scope, receive, send)
+
+    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by FastAPI's routes."""
+        await super().__call__(scope, receive, send)
 
 
 class Door:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
-from starlette.types import Receive, Scope, Send
 
 from verifier_ladder import __version__
 from verifier_ladder.server import artifacts, cases, health, revisions, scores
-from verifier_ladder.server.access import LOOPBACK, Door
+from verifier_ladder.server.access import LOOPBACK, Door, GuardedApp
 from verifier_ladder.server.calls import CallRouter, Lane
 from verifier_ladder.server.gateway import Gateway
 from verifier_ladder.server.idempotency import Replier
@@ -39,20 +38,11 @@ ROUTERS: Sequence[APIRouter] = (
 _ABOUT = "Rewards from verifiers that cost from microseconds to weeks."
 
 
-class RewardApp(FastAPI):
+class RewardApp(GuardedApp):
     """An application whose calls are answered before FastAPI's own layers."""
 
     door: Door
     """The outermost layer."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or whatever else a server asks."""
-        scope["app"] = self
-        await self.door(scope, receive, send)
-
-    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer by FastAPI's routes."""
-        await super().__call__(scope, receive, send)
 
 
 def create_app(
@@ -155,7 +145,7 @@ def create_app(
 
         pages = create_pages(viewer, service, tokens, anyone_may_answer=anyone_may_answer)
         app.mount("/", pages)  # What has no route above may be a page.
-    app.door = Door(
+    app.door = app.outermost = Door(
         Lane(app.routed, calls), limits=service.limits, admission=service.admission, hosts=hosts,
         origins=origins,
     )  # fmt: skip

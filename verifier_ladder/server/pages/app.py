@@ -15,18 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verifier_ladder import __version__
 from verifier_ladder.errors import LadderError
-from verifier_ladder.server.access import LOOPBACK, Door
+from verifier_ladder.server.access import LOOPBACK, Door, GuardedApp
 from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.artifacts import attachment
 from verifier_ladder.server.limits import Limits
-from verifier_ladder.server.pages import asking, comparing, exporting
-from verifier_ladder.server.pages.agreement import agreement
-from verifier_ladder.server.pages.queue import queue
+from verifier_ladder.server.pages import asking, comparing, exporting, numbers
 from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset
-from verifier_ladder.server.pages.runs import runs
 from verifier_ladder.server.pages.structure import structure
-from verifier_ladder.server.pages.tiers import tiers
-from verifier_ladder.server.pages.verifiers import verifiers
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.server.pages.visitors import shown, to_login
 from verifier_ladder.server.problems import problem, problem_of
@@ -50,12 +45,8 @@ _FILES = ("json", "jsonl", "csv")
 PAGES: Final[dict[str, Callable[..., asking.Facts]]] = {
     "ledger": asking.ledger, "campaign": asking.campaign, "candidates": asking.candidates,
     "candidate": asking.candidate, "group": asking.group, "failures": asking.failures,
-    "tiers": tiers,
-    "agreement": agreement,
-    "verifiers": verifiers,
-    "queue": queue,
-    "runs": runs,
-    "diff": comparing.diff,
+    "tiers": numbers.tiers, "agreement": numbers.agreement, "verifiers": numbers.verifiers,
+    "queue": numbers.queue, "runs": numbers.runs, "diff": comparing.diff,
     "versions": comparing.versions,
 }  # fmt: skip
 """What each page asks; each has its template of the same name."""
@@ -69,21 +60,6 @@ class Ending:
     def leave(self) -> None:
         """End."""
         self.is_leaving = True
-
-
-class ViewApp(FastAPI):
-    """An application whose requests are looked at before anything else."""
-
-    outermost: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or whatever else a server asks."""
-        scope["app"] = self
-        await self.outermost(scope, receive, send)
-
-    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer by FastAPI's routes."""
-        await super().__call__(scope, receive, send)
 
 
 class Headers:
@@ -109,7 +85,9 @@ class Headers:
         await self._app(scope, receive, told)
 
 
-def create_viewer(where: str | Path, *, index: Path | None = None, draws: bool = True) -> ViewApp:
+def create_viewer(
+    where: str | Path, *, index: Path | None = None, draws: bool = True
+) -> GuardedApp:
     """An application that shows a ledger; any ASGI server runs it.
 
     It only reads, keeps no state but lists that are made from the ledger, and sets no cookies.
@@ -139,7 +117,7 @@ def create_viewer(where: str | Path, *, index: Path | None = None, draws: bool =
     return app
 
 
-def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) -> ViewApp:
+def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) -> GuardedApp:
     """An application with the pages about a ledger; nothing stands before them yet.
 
     Args:
@@ -148,7 +126,7 @@ def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) ->
         lifespan: Of the application.
     """
     # Its pages of documentation would load scripts from elsewhere.
-    app = ViewApp(
+    app = GuardedApp(
         title="verifier-ladder: pages", version=__version__, docs_url=None, redoc_url=None,
         description="What is in a ledger, for people and as JSON.", lifespan=lifespan,
     )  # fmt: skip

@@ -293,24 +293,14 @@ def _claim(action: _Action) -> None:
             raise ConfigError("the case is not open any more")
 
 
-def _skip(action: _Action) -> None:
-    with action.shared.queue(action.reader) as queue:
-        queue.reviews.release(action.claim, skip=True)
+def _noted(note: Callable[[Reviews, _Action], None]) -> Callable[[_Action], None]:
+    """What only writes down that a reader has done something."""
 
+    def act(action: _Action) -> None:
+        with action.shared.queue(action.reader) as queue:
+            note(queue.reviews, action)
 
-def _release(action: _Action) -> None:
-    with action.shared.queue(action.reader) as queue:
-        queue.reviews.release(action.claim)
-
-
-def _unblind(action: _Action) -> None:
-    with action.shared.queue(action.reader) as queue:
-        queue.reviews.unblind(action.key, action.reader)
-
-
-def _withdraw(action: _Action) -> None:
-    with action.shared.queue(action.reader) as queue:
-        queue.reviews.withdraw(action.key, action.reader)
+    return act
 
 
 def _supersede(action: _Action) -> None:
@@ -322,7 +312,11 @@ def _supersede(action: _Action) -> None:
 
 
 _ACTIONS: Final[dict[str, Callable[[_Action], None]]] = {
-    "claim": _claim, "skip": _skip, "release": _release, "unblind": _unblind,
-    "withdraw": _withdraw, "supersede": _supersede, **dict.fromkeys(("answer", *_WORDS), _answer),
+    "claim": _claim, "supersede": _supersede,
+    "skip": _noted(lambda reviews, of: reviews.release(of.claim, skip=True)),
+    "release": _noted(lambda reviews, of: reviews.release(of.claim)),
+    "unblind": _noted(lambda reviews, of: reviews.unblind(of.key, of.reader)),
+    "withdraw": _noted(lambda reviews, of: reviews.withdraw(of.key, of.reader)),
+    **dict.fromkeys(("answer", *_WORDS), _answer),
 }  # fmt: skip
 """What buttons do."""

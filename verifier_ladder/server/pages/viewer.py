@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import BoundedSemaphore, Event, Lock, Thread
 from typing import NamedTuple
 
 from verifier_ladder.analysis.candidates import CandidateIndex
@@ -28,6 +29,8 @@ _EVERY = 1.0
 _AGAIN = 15.0
 """Seconds until the next try after something has failed."""
 _BLOCKS = 32
+PATIENT = 8
+"""Programs that are waited for at one time: each holds a thread, and pages need some too."""
 
 
 class State(NamedTuple):
@@ -90,6 +93,7 @@ class Viewer:
             self.reader, lambda ledger, name: read_queue(ledger, name, at=ledger.clock())
         )
         self._versions = Beside[Pair, VersionReport | str](self.reader, Versions(), is_long=True)
+        self._patient = BoundedSemaphore(PATIENT)
         self._ends = Event()
         self._thread: Thread | None = None
         self._trouble = ""
@@ -207,8 +211,21 @@ class Viewer:
         """What a reader finds in a text, in a process of its own; None if it is at work."""
         if self._readings is None:
             return Verdict.abstain("nothing is read here")
-        return self._readings.ask(reader, text, wait)
+        with self._patience(wait) as seconds:
+            return self._readings.ask(reader, text, seconds)
 
     def versions(self, pair: Pair, wait: float = PATIENCE) -> VersionReport | str | None:
         """Two versions of a verifier side by side, or why not; None if that is not known yet."""
-        return self._versions.of(pair, wait)
+        with self._patience(wait) as seconds:
+            return self._versions.of(pair, seconds)
+
+    @contextmanager
+    def _patience(self, wanted: float) -> Iterator[float]:
+        """How long one may wait for what is made beside the pages."""
+        if wanted <= PATIENCE or not self._patient.acquire(blocking=False):
+            yield min(wanted, PATIENCE)
+            return
+        try:
+            yield wanted
+        finally:
+            self._patient.release()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from verifier_ladder.server.access import GuardedApp
 from verifier_ladder.server.pages import laboratory, reviewing, visitors
-from verifier_ladder.server.pages.app import Headers, ViewApp, about, add_pages
+from verifier_ladder.server.pages.app import Headers, about, add_pages
 from verifier_ladder.server.pages.asking import Facts
 from verifier_ladder.server.pages.laboratory import Uploads
 from verifier_ladder.server.pages.reviewing import SharedReviews
@@ -26,7 +27,7 @@ WORK: Final[dict[str, Callable[..., Facts]]] = {
 
 def create_pages(
     viewer: Viewer, service: RewardService, known: TokenFile | None, *, anyone_may_answer: bool
-) -> ViewApp:
+) -> GuardedApp:
     """The pages of `vladder view` for the server of a campaign, and those that take answers.
 
     The server stands before them: it looks at hosts, origins and sizes, and starts and ends the

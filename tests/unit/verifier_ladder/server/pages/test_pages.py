@@ -132,6 +132,15 @@ def test_candidates_are_sorted_filtered_and_searched_by_the_address(get: Get) ->
     assert labels("text=&outcome=&reached=") == ["CO", "CCO", "C1CC"]
 
 
+def test_a_long_text_is_found_by_its_beginning(see: See, tmp_path: Path) -> None:
+    chain = "CO" * 75
+    with open_ledger(tmp_path / "long.db") as store:
+        History(store).score([Item(chain, chain, {GATE: Verdict.accept()})])
+    found = see(tmp_path / "long.db")(f"/candidates.json?campaign=try&order=newest&text={chain}")
+
+    assert 1 == len(found.json()["candidates"])
+
+
 def test_long_lists_lead_from_page_to_page(see: See, tmp_path: Path) -> None:
     with open_ledger(tmp_path / "long.db") as store:
         items = [

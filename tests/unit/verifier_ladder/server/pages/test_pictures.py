@@ -18,8 +18,11 @@ from histories import GATE, XTB, History, Item, ladder_spec
 from verifier_ladder.candidate import Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block, CheckState
+from verifier_ladder.report.drawings import Drawings
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.pages.app import POLICY, create_viewer
+from verifier_ladder.server.pages.beside import PATIENCE
+from verifier_ladder.server.pages.viewer import PATIENT
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.simulation.equity import EQUITY, written
 from verifier_ladder.transcript import Transcript, transcript_block
@@ -315,6 +318,24 @@ def test_texts_that_take_too_long_stand_side_by_side(see: See) -> None:
     assert "<img" not in told
     viewer.read = lambda *_: None
     assert "data-again" in get(diff(one, other)).text
+
+
+def test_only_some_programs_are_waited_for_at_one_time(see: See) -> None:
+    one, other = item("ant"), item("bee")
+    get = see([one, other], spec())
+    viewer, waited = get.viewer, list[float]()  # type: ignore[attr-defined]
+
+    class Busy(Drawings):
+        def ask(self, *told: Any) -> None:  # type: ignore[override]
+            waited.append(told[-1])
+            if len(waited) <= PATIENT:
+                get(diff(one, other).replace("/diff?", "/diff.json?"))
+
+    del viewer.read
+    viewer._readings = Busy()
+    get(diff(one, other).replace("/diff?", "/diff.json?"))
+
+    assert [30.0] * PATIENT + [PATIENCE] == waited
 
 
 @pytest.mark.parametrize("key", ["", "xx", "00", "a" * 200, "00.", "00.zz"])

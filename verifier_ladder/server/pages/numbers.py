@@ -1,4 +1,4 @@
-"""What the page of runs says: runs of a campaign, or campaigns, side by side."""
+"""What pages of a campaign's numbers say: tiers, agreement, verifiers, the queue, runs."""
 
 # Without postponed annotations: FastAPI reads them as they stand.
 from collections.abc import Callable
@@ -9,22 +9,96 @@ from markupsafe import Markup
 
 from verifier_ladder.analysis.candidates import StepPoint
 from verifier_ladder.analysis.differences import differences, ladder_differences
+from verifier_ladder.analysis.glance import glance
+from verifier_ladder.analysis.pairs import MOST_DRAWN, calibration, pair_summaries
 from verifier_ladder.analysis.sides import Side, side, spent_by_run
+from verifier_ladder.analysis.spells import Elapsed, elapsed
+from verifier_ladder.analysis.tiercosts import burns, tier_costs
 from verifier_ladder.analysis.totals import CampaignCounts, campaign_counts
+from verifier_ladder.analysis.verifiers import verifier_lines
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.ledger.records import CampaignRow
+from verifier_ladder.ledger.records import CampaignRow, CheckState
 from verifier_ladder.run import trainings_first
-from verifier_ladder.server.pages.asking import (
-    CampaignNamed,
-    Facts,
-    campaign_of,
-    viewer_of,
-)
+from verifier_ladder.server.pages.asking import CampaignNamed, Facts, campaign_of, viewer_of
 from verifier_ladder.server.pages.plots import curves_chart
+from verifier_ladder.status import tiers_of
+from verifier_ladder.summary.ranks import FEWEST
 
+_STATES = (
+    CheckState.QUEUED, CheckState.LEASED, CheckState.WAITING, CheckState.DEAD,
+    CheckState.EXPIRED, CheckState.CANCELLED, CheckState.DONE,
+)  # fmt: skip
 _MOST_SIDES = 6
 _MOST_LISTED = 200
 Chosen = Annotated[list[str] | None, Query(max_length=_MOST_SIDES)]
+
+
+def tiers(request: Request, campaign: CampaignNamed) -> Facts:
+    """The funnel of a campaign, tier by tier: outcomes, cost, latency, budgets."""
+    viewer = viewer_of(request)
+    row = campaign_of(viewer, campaign)
+    waiting = viewer.waiting(campaign)
+    with viewer.reader.reading() as store:
+        summary = glance(store, viewer.index, row, waiting).summary
+        accounts = store.accounts(campaign)
+    found = elapsed(viewer.index, campaign)
+    took = {each.tier.label: found.get(int(each.tier), Elapsed()) for each in summary.tiers}
+    costs = tier_costs(accounts, summary)
+    return {
+        "campaign": campaign, "samples": summary.samples, "candidates": summary.candidates,
+        "tiers": summary.tiers, "elapsed": took, "costs": costs,
+        "saved": {
+            cost.resource: cost.saved for cost in costs
+            if cost.tier == "total" and cost.saved is not None
+        },
+        "budgets": burns(accounts, summary.updated_at - summary.created_at),
+        "waiting": waiting, "_again": waiting is None,
+    }  # fmt: skip
+
+
+def agreement(request: Request, campaign: CampaignNamed) -> Facts:
+    """How far tiers agree, the cheapest with the top first, and whether predictions come true."""
+    viewer = viewer_of(request)
+    row = campaign_of(viewer, campaign)
+    predicted, made = calibration(viewer.index, row) or (None, None)
+    return {
+        "campaign": campaign, "pairs": pair_summaries(viewer.index, row),
+        "predicted": predicted, "calibration": made, "fewest": FEWEST, "most": MOST_DRAWN,
+        "are_comparable": not any(
+            verifier.get("scope") == "group" for verifier in row.ladder.get("verifiers", ())
+        ),
+        "unit": (row.ladder.get("target") or {}).get("unit", ""),
+    }  # fmt: skip
+
+
+def verifiers(request: Request, campaign: CampaignNamed) -> Facts:
+    """The verifiers of a campaign, version by version."""
+    viewer = viewer_of(request)
+    row = campaign_of(viewer, campaign)
+    with viewer.reader.reading() as store:
+        lines = verifier_lines(store, row)
+    return {"campaign": campaign, "verifiers": lines}
+
+
+def queue(request: Request, campaign: CampaignNamed) -> Facts:
+    """The work queue as a campaign sees it; null where it was not looked at yet."""
+    viewer = viewer_of(request)
+    row = campaign_of(viewer, campaign)
+    found = viewer.queue(campaign)
+    counts = found.waiting.counts if found is not None else {}
+    return {
+        "campaign": campaign, "queue": found,
+        "tiers": [
+            {
+                "tier": tier.label,
+                **{state.label: counts.get(int(tier), {}).get(state, 0) for state in _STATES},
+                "parked": found.waiting.parked.get(int(tier), 0),
+                "paused": int(tier) in found.waiting.paused,
+            }
+            for tier in tiers_of(row)
+        ] if found is not None else None,
+        "_again": found is None,
+    }  # fmt: skip
 
 
 def runs(
