@@ -326,7 +326,7 @@ def test_only_some_programs_are_waited_for_at_one_time(see: See) -> None:
     viewer, waited = get.viewer, list[float]()  # type: ignore[attr-defined]
 
     class Busy(Drawings):
-        def ask(self, *told: Any) -> None:  # type: ignore[override]
+        def ask(self, *told: Any) -> None:
             waited.append(told[-1])
             if len(waited) <= PATIENT:
                 get(diff(one, other).replace("/diff?", "/diff.json?"))
