@@ -4,8 +4,8 @@
 
 Energies are those of CP2K 2023.1 (Gaussian and plane waves, cutoff 600 Ry, relative cutoff 120 Ry,
 EPS_DEFAULT 1e-14) in the same bases, with the same pseudopotentials, and with points of reciprocal
-space that are listed one by one. Copies of a crystal, and larger cells with points that match,
-have the energy of an atom that it has.
+space that are listed one by one. A crystal that is turned, moved or written in another order,
+and a larger cell with points that match, have the energy of an atom that it has.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from crystals import WRITERS, Solid, cell, chance, cif, copied, made, poscar, repeated
+from crystals import (
+    WRITERS,
+    Solid,
+    cell,
+    chance,
+    cif,
+    made,
+    poscar,
+    repeated,
+    rotated,
+    shifted,
+    shuffled,
+)
 from keywriter import NO, UNKNOWN, YES, Key, write
 
 HARTREE = 27.211386245988
@@ -84,9 +96,9 @@ REFERENCES: Sequence[Known] = (
     Known(face_centred(3.8, "He"), "lda/gth-dzvp", 2, -2.831620051686244),
     Known(face_centred(3.6, "He"), "lda/gth-dzvp", 2, -2.830780230817977),
     Known(face_centred(4.0, "He"), "lda/gth-dzvp", 2, -2.831993807465905),
-    Known(face_centred(4.2, "He"), "pbe/gth-dzvp", 2, -2.890038787002425),
+    Known(face_centred(4.2, "He"), "pbe/gth-dzvp", 2, -2.890038787002425, 300.0),
     Known(boxed(5.0, "He", (0, 0, 0)), "lda/gth-dzvp", 1, -2.832142328923062),
-    Known(boxed(5.0, "He", (0, 0, 0)), "pbe/gth-dzvp", 1, -2.890302374642670),
+    Known(boxed(5.0, "He", (0, 0, 0)), "pbe/gth-dzvp", 1, -2.890302374642670, 300.0),
     Known(HYDROGEN, "lda/gth-szv", 1, -1.125479954296217),
     Known(HYDROGEN, "lda/gth-dzvp", 1, -1.144516193246730),
     Known(HYDROGEN, "lda/gth-tzvp", 1, -1.152032283069512),
@@ -94,7 +106,6 @@ REFERENCES: Sequence[Known] = (
     Known(HYDROGEN, "pbe/gth-dzvp", 1, -1.173009101485788),
     Known(diatomic(4.0, "H", "H", 0.80), "lda/gth-dzvp", 1, -1.146756957422983),
     Known(diatomic(4.0, "H", "H", 0.90), "lda/gth-dzvp", 1, -1.143066573377874),
-    Known(diatomic(6.0, "H", "H", 0.74), "lda/gth-dzvp", 1, -1.130258353038938),
     Known(diatomic(3.0, "H", "H", 0.74), "lda/gth-dzvp", 2, -1.129071727848832),
     Known(diatomic(3.0, "H", "H", 0.74), "pbe/gth-dzvp", 2, -1.157591432504451),
     Known(diatomic(4.0, "H", "F", 0.92), "lda/gth-szv", 1, -24.672542101329366, 300.0),
@@ -124,8 +135,8 @@ def energies(key: Key) -> None:
         score = within(known.energy)
         key.add(WRITERS[n % 3](known.solid), None, YES, f"by {known.level}", CP2K, score=score,
                 settings=known.settings)  # fmt: skip
-        copy = copied(known.solid, draw)
-        key.add(WRITERS[(n + 1) % 3](copy), None, YES, f"a copy, by {known.level}", COPY,
+        copy = shuffled(shifted(rotated(known.solid, draw), draw), draw)
+        key.add(WRITERS[(n + 1) % 3](copy), None, YES, f"turned and moved, by {known.level}", COPY,
                 score=within(known.energy, 0.01), settings=known.settings)  # fmt: skip
     for known, other in neighbours():
         task = criteria(
