@@ -34,7 +34,7 @@ from chromium import Tab, chromium  # noqa: E402 - it lies among the tests
 PICTURES = ROOT / "docs" / "_static" / "pages"
 LARGEST = 100_000
 """Bytes of a picture."""
-_COLOURS = 48
+_COLOURS = 128
 _PATIENCE = 120.0
 _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--lang=en")
 
