@@ -15,6 +15,7 @@ from time import monotonic, sleep
 from typing import TypeVar
 
 import cloudpickle
+import forked
 import pytest
 from chromium import Tab, chromium
 from hypothesis import HealthCheck, settings
@@ -79,6 +80,15 @@ def _workers_import_no_tests(request: pytest.FixtureRequest) -> None:
     Workers start in a tenth of the time, and tests start hundreds of them.
     """
     cloudpickle.register_pickle_by_value(request.module)
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers begin with what they import: for files of tests that start many and end most.
+
+    How workers are started is tested elsewhere.
+    """
+    monkeypatch.setattr("verifier_ladder.scheduler.engines.child.subprocess", forked.workers)
 
 
 def pytest_collection_finish() -> None:

@@ -17,6 +17,8 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.world.expert import ExpertCase
 from verifier_ladder.tiers.world.measured import MeasuredHydration
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SECONDS = {"fast": 1e-5, "simulation": 0.5, "high_fidelity": 5.0}
 PERSON = {"person_minutes": 40}
 """Eight cases of five minutes."""

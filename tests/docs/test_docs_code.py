@@ -10,7 +10,8 @@ printed. A block after `<!-- printed -->` was printed too. Times, names of runs 
 may differ, and so may the order of the lines.
 
 The README runs as its reader runs it. To import the library costs most of what a page costs, so
-the processes and commands of the others begin with it imported (see `forked`).
+the processes and commands of the others begin with it imported (see `forked`), and judge with one
+worker each.
 """
 
 import os
@@ -110,24 +111,28 @@ def test_the_code_of_the_page_runs(page: Path, tmp_path: Path) -> None:
 
 
 def run_cold(arguments: list[str], folder: Path) -> str:
-    return output(subprocess.run, Path(sys.executable).parent, arguments, folder)
+    return output(subprocess.run, arguments, folder, PATH=path_with(Path(sys.executable).parent))
 
 
 def run_forked(arguments: list[str], folder: Path) -> str:
-    return output(forked.run, forked.commands(), arguments, folder)
+    path = path_with(forked.commands(), Path(sys.executable).parent)
+    return output(forked.run, arguments, folder, PATH=path, VLADDER_WORKERS="1")
+
+
+def path_with(*folders: Path) -> str:
+    return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
 
 
 def output(
-    run: Callable[..., "subprocess.CompletedProcess[str]"], commands: Path, arguments: list[str],
-    folder: Path,
+    run: Callable[..., "subprocess.CompletedProcess[str]"], arguments: list[str], folder: Path,
+    **environment: str,
 ) -> str:  # fmt: skip
-    programs = f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = run(
         [sys.executable, *arguments],
         check=False,
         capture_output=True,
         cwd=folder,
-        env=os.environ | {"NO_COLOR": "1", "PATH": programs},
+        env=os.environ | {"NO_COLOR": "1"} | environment,
         stdin=subprocess.DEVNULL,
         text=True,
         timeout=300,

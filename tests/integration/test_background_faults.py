@@ -22,6 +22,12 @@ from verifier_ladder.telemetry.metrics import Metrics
 from verifier_ladder.tiers.world.case import WorldVerifier
 
 
+@pytest.fixture(autouse=True)
+def _short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pause after a fault is for those who would read of each in a log."""
+    monkeypatch.setattr("verifier_ladder.scheduler.engines.dispatcher._REST", 0.1)
+
+
 @vl.verifier(name="quick-f", tier="fast", kind="text", version="1", isolation="inline")
 def quick(candidate: vl.Candidate) -> float:
     return float(len(candidate.content))

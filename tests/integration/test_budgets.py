@@ -17,6 +17,8 @@ from verifier_ladder.scheduler.policies.alltiers import AllTiers
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 MONEY = Resource.MONEY
 UNLIMITED: dict[str, Any] = {"simulation": "unlimited"}
 

@@ -17,6 +17,8 @@ from verifier_ladder.resource import Resource
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.tier import Tier
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 def length(candidate: vl.Candidate) -> float:
     """The length of the text."""

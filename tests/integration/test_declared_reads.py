@@ -11,6 +11,8 @@ import verifier_ladder as vl
 from verifier_ladder.candidate import Turn
 from verifier_ladder.learners.trl import reward_function
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 ISOLATIONS = pytest.mark.parametrize("isolation", ["inline", "process"])
 
 

@@ -15,6 +15,8 @@ from verifier_ladder.tiers.sandbox import Backend
 from verifier_ladder.tiers.sandbox.backend import chosen
 from verifier_ladder.tiers.sandbox.language import MISSING, Language
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 def findings(ledger: Path) -> dict[str, Finding]:
     return {finding.name: finding for finding in examine(str(ledger))}

@@ -11,6 +11,8 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder.tiers.world.expert import ExpertCase
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 @vl.verifier(name="guess-2nd", kind="text", version="1", isolation="inline")
 def guess(candidate: vl.Candidate) -> float:

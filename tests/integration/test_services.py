@@ -23,7 +23,10 @@ from verifier_ladder.scheduler.engines.catalog import Catalog
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.policies import AllTiers
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc"),
+    pytest.mark.usefixtures("forked_workers"),
+]
 USED = 0.5
 
 

@@ -17,6 +17,8 @@ from verifier_ladder.ledger.database import Database
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.tiers.world.case import WorldVerifier
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:

@@ -19,6 +19,8 @@ from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 TEXTS = ["one", "three", "fifteen"]
 COLUMNS = ("id", "check_key", "campaign", "run", "step", "position", "content_key", "state")
 Row = dict[str, Any]

@@ -28,6 +28,8 @@ from verifier_ladder.group import MOST_MEMBERS
 from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.rollouts import scoring
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 cloudpickle.register_pickle_by_value(comparing)
 
 

@@ -20,6 +20,8 @@ from verifier_ladder.runs.reading import read_run
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.scheduler.replay import replay
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 BELIEVED, TRUTH, REJECT = 9.0, 3.0, 0.0
 TEXTS = ["a", "b"]
 NEVER = Thresholds(thresholds={"high_fidelity": 1e9})

@@ -17,6 +17,8 @@ from verifier_ladder.ledger import Ledger, open_ledger
 from verifier_ladder.ledger.sql import SqlLedger
 from verifier_ladder.scheduler.engines import dispatcher
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 COST = vl.Cost(seconds=0.001)
 TEXTS = [f"text {i}" for i in range(40)]
 

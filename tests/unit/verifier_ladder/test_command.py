@@ -17,6 +17,8 @@ from verifier_ladder.command import CommandVerifier
 from verifier_ladder.errors import ConfigError, ToolError, VerifierError
 from verifier_ladder.verdict import Verdict
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 Make = Callable[..., CommandVerifier]
 
 # One deed per line of content, so that one program serves all tests.

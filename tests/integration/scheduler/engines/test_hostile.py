@@ -33,6 +33,8 @@ from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import Verifier
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 MEGABYTE = 1024**2
 
 

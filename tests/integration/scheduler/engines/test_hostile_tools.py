@@ -17,6 +17,8 @@ from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.engines.retry import retry_at
 from verifier_ladder.verdict import Outcome, Verdict
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 PROGRAM = """
 import json, os, sys
 for line in sys.stdin:

@@ -12,6 +12,8 @@ import verifier_ladder as vl
 from verifier_ladder.scheduler.engines import measured
 from verifier_ladder.scheduler.policies.thresholds import Thresholds
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 WORKERS = 4
 
 

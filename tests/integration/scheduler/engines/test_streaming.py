@@ -28,6 +28,8 @@ from verifier_ladder.scheduler.engines import progress
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.verdict import Verdict
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 Until = Callable[[Callable[[], object]], None]
 DEEDS: dict[str, Callable[[], Any]] = {
     "sleep": lambda: time.sleep(60),

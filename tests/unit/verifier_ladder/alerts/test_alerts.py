@@ -301,6 +301,7 @@ def _answer_without_end(server: socket.socket) -> None:
             connection.sendall(b"x" * 65_536)
 
 
+@pytest.mark.usefixtures("_tried_again_at_once")
 def test_a_campaign_at_work_alerts(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +342,11 @@ def test_the_thread_looks_by_itself(ledger: Ledger, receiver: Receiver) -> None:
 # -- a ladder's own rules ------------------------------------------------------------------------
 
 
+@pytest.fixture
+def _tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verifier_ladder.scheduler.engines.retry._FIRST_PAUSE", 0.01)
+
+
 def broken_ladder(name: str, rules: AlertRules | None) -> vl.Ladder:
     @vl.verifier(name=name, tier="simulation", kind="text", version="1", isolation="inline")
     def broken(candidate: vl.Candidate) -> float:
@@ -349,6 +355,7 @@ def broken_ladder(name: str, rules: AlertRules | None) -> vl.Ladder:
     return vl.Ladder(f"l {name}", [broken], policy=AllTiers(), alerts=rules)
 
 
+@pytest.mark.usefixtures("_tried_again_at_once")
 def test_a_ladders_rules_win_for_what_is_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from verifier_ladder.testing.trial import Calling, Group, Trial, Tried, page, tr
 from verifier_ladder.tiers.fast.mathematics import Mathematics
 from verifier_ladder.verdict import Outcome
 
+pytestmark = pytest.mark.usefixtures("forked_workers")
+
 SUBSTRING = """
 import asyncio, os, subprocess, sys
 
