@@ -23,10 +23,7 @@ from verifier_ladder.scheduler.engines.catalog import Catalog
 from verifier_ladder.scheduler.engines.pool import WorkerPool
 from verifier_ladder.scheduler.policies import AllTiers
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc"),
-    pytest.mark.usefixtures("forked_workers"),
-]
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 USED = 0.5
 
 

@@ -38,6 +38,9 @@ PROGRAMS = ("verifier_ladder.campaign", "verifier_ladder.cli.app")
 """What programs of users import: who opens a campaign, and who types a command, has both."""
 WORKERS = ("verifier_ladder.scheduler.engines.worker",)
 """What each worker of the library imports as it starts."""
+_FOLDER = tempfile.gettempdir()
+_ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+"""Both as they are before a test has changed them for itself."""
 _SET_CHILD_SUBREAPER = 36
 _FREE = 512
 """Descriptors below may be those that a program is to have."""
@@ -162,7 +165,7 @@ class _Server:
     """The process that forks, and how it is asked."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="verifier-ladder-forked-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="verifier-ladder-forked-", dir=_FOLDER))
         self._address = str(self.folder / "socket")
         self._lock, self._owner = Lock(), os.getpid()
         with socket.socket(socket.AF_UNIX) as listening:
@@ -173,7 +176,7 @@ class _Server:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", __file__, str(number), *modules], pass_fds=[number],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                env=_ENVIRONMENT,
             )  # fmt: skip
         shim = self.folder / "vladder"
         shim.write_text(_SHIM.format(python=sys.executable, address=self._address))

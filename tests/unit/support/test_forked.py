@@ -53,3 +53,22 @@ def test_the_command_in_a_shell_has_its_files_and_its_exit_code(tmp_path: Path) 
 
     assert (2, True) == (done.returncode, done.stdout.startswith(b"VERIFIER-LADDER "))
     assert "nonsense" in (tmp_path / "wrong").read_text()
+
+
+def test_it_begins_in_a_test_that_has_temporary_files_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longest = tmp_path / ("x" * 100)  # No socket has a name as long as this.
+    longest.mkdir()
+    monkeypatch.setenv("TMPDIR", str(longest))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    class Fresh(forked.Popen):
+        modules = ("json",)
+
+    with Fresh(
+        [sys.executable, "-c", "import tempfile; print(tempfile.gettempdir())"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert (f"{longest}\n", None) == process.communicate()
