@@ -291,6 +291,7 @@ def _become(program: Program) -> None:
     os.chdir(program.folder)
     os.environ.clear()
     os.environ.update(program.environment)
+    tempfile.tempdir = None
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     words = list(program.words)
     flags = {words.pop(0) for _ in range(len(words)) if words[0] in ("-P", "-u")}
