@@ -25,8 +25,6 @@ from verifier_ladder.scheduler.engines import ownclock
 from verifier_ladder.scheduler.engines.pool import PoolClosed, WorkerPool
 from verifier_ladder.verifiers import Verifier
 
-pytestmark = pytest.mark.usefixtures("forked_workers")
-
 Until = Callable[[Callable[[], object]], None]
 
 
