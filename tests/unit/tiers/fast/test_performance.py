@@ -32,11 +32,19 @@ TASK = {
     "inputs": [{"type": "integers", "min": 240_000, "max": 320_000}], "reference": SLOW,
     "ratio": 0.6,
 }  # fmt: skip
-EQUIVALENT = [  # Of the interval, which tests below hold: the key's ratios are far off.
+EQUIVALENT = [  # What tests below hold. Of the interval: the key's ratios are far off.
     "_DOUBT / 2 -> _DOUBT * 2",
     "size + 1 -> size - 1",
     "each <= most -> each > most",
     "len(self.ratios) < LEAST_PAIRS -> len(self.ratios) >= LEAST_PAIRS",
+    "-1 - cut -> -1 + cut",
+    "len([each for each in accumulate(ways) if each <= most]) - 1 -> "
+    "len([each for each in accumulate(ways) if each <= most]) + 1",
+    "found.low <= asked -> found.low > asked",
+    # Of settings, and of what is told: no case has them.
+    "if pairs < LEAST_PAIRS: raise ConfigError(f'pairs={pairs!r}: give {LEAST_PAIRS} pairs or "
+    "more') -> if pairs < LEAST_PAIRS: pass",
+    "1000 * median(self._seconds) -> 1000 / median(self._seconds)",
 ]
 
 
@@ -112,6 +120,7 @@ def test_inputs_that_take_no_time_are_nobodys_fault() -> None:
     verdict = said("landlock", QUICK, {**TASK, "inputs": inputs})
 
     assert (Outcome.ABSTAIN, True) == (verdict.outcome, "larger inputs" in verdict.reason)
+    assert float(verdict.reason.partition("takes ")[2].partition(" ms")[0]) < 1
 
 
 def test_a_sandbox_that_can_not_measure_is_named() -> None:
