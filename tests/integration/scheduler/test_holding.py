@@ -62,7 +62,7 @@ def test_no_text_stays_of_what_others_are_compared_with(
 ) -> None:
     monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
     asked: list[str] = []
-    searching, size = ladder(asked), 600_000
+    searching, size = ladder(asked), 500_000
     with vl.Campaign.open("search", ladder=searching, ledger=tmp_path / "ledger.db") as campaign:
         campaign.score(TEXTS)
         assert campaign.drain("300 s")
