@@ -38,12 +38,16 @@ EQUIVALENT = [  # What tests below hold. Of the interval: the key's ratios are f
     "each <= most -> each > most",
     "len(self.ratios) < LEAST_PAIRS -> len(self.ratios) >= LEAST_PAIRS",
     "-1 - cut -> -1 + cut",
-    "len([each for each in accumulate(ways) if each <= most]) - 1 -> "
-    "len([each for each in accumulate(ways) if each <= most]) + 1",
+    (
+        "len([each for each in accumulate(ways) if each <= most]) - 1 -> "
+        "len([each for each in accumulate(ways) if each <= most]) + 1"
+    ),
     "found.low <= asked -> found.low > asked",
     # Of settings, and of what is told: no case has them.
-    "if pairs < LEAST_PAIRS: raise ConfigError(f'pairs={pairs!r}: give {LEAST_PAIRS} pairs or "
-    "more') -> if pairs < LEAST_PAIRS: pass",
+    (
+        "if pairs < LEAST_PAIRS: raise ConfigError(f'pairs={pairs!r}: give {LEAST_PAIRS} pairs or "
+        "more') -> if pairs < LEAST_PAIRS: pass"
+    ),
     "1000 * median(self._seconds) -> 1000 / median(self._seconds)",
 ]
 
