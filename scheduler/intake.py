@@ -15,7 +15,14 @@ from typing import Any
 
 from verifier_ladder.candidate import Candidate, checked_candidate, checked_candidates
 from verifier_ladder.case import is_late, late, settlement_field
-from verifier_ladder.keys import NO_TASK, check_key, check_keys, content_key, task_digest
+from verifier_ladder.keys import (
+    NO_TASK,
+    canonical_json,
+    check_key,
+    check_keys,
+    content_key,
+    task_digest,
+)
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.memory import (
@@ -31,7 +38,7 @@ from verifier_ladder.memory import (
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
 from verifier_ladder.scheduler.candidatecache import CandidateCache
-from verifier_ladder.scheduler.candidates import turns_digest
+from verifier_ladder.scheduler.candidates import turns_digest, turns_json
 from verifier_ladder.scheduler.canonical import Canonicals, Content, Forms
 from verifier_ladder.scheduler.engines.local import LocalEngine
 from verifier_ladder.scheduler.pipeline import drive
@@ -63,6 +70,13 @@ def _task_digests(given: Sequence[Given]) -> dict[int, bytes]:
     """Digests of their tasks by the id of each, for those of a batch are often one object."""
     tasks = {id(one.task): one.task for one in given if isinstance(one, Candidate)}
     return {name: task_digest(task or {}) for name, task in tasks.items()}
+
+
+def _written(given: Given) -> int:
+    """Bytes of a completion as it is written; objects of a trajectory take several times that."""
+    if not isinstance(given, Candidate):
+        return weigh(given)
+    return weigh(given.content) + len(canonical_json(turns_json(given.turns)))
 
 
 def _others(
@@ -197,9 +211,11 @@ class Intake:
         sizes = self._sizes(new.values())
         if max(sizes, default=0) <= self._longest:
             return {}
+        long = [key for key, size in zip(new, sizes, strict=True) if size > self._longest]
+        written = {key: _written(new[key]) for key in long}
         return {
-            key: self._unasked(given, why_too_long(size), failed_at="memory")
-            for (key, given), size in zip(new.items(), sizes, strict=True)
+            key: self._unasked(new[key], why_too_long(size), failed_at="memory")
+            for key, size in written.items()
             if size > self._longest
         }
 
