@@ -11,8 +11,8 @@ TEST_PACKAGES := $(DEMO_PACKAGES) bubblewrap chromium g++
 
 # More flags for pytest, for example: make test PYTEST_FLAGS="-x -k ledger"
 PYTEST_FLAGS ?=
-# Tests run side by side: many of them wait for processes that they start.
-SIDE_BY_SIDE := -n 3 --dist worksteal
+# Tests run side by side: they wait for processes that they start for a third of their time.
+SIDE_BY_SIDE := -n 4 --dist worksteal
 # Flags of the chaos run, for example: make chaos CHAOS_FLAGS="--minutes 20 --ranks 8"
 CHAOS_FLAGS ?=
 # Flags of the routing benchmark, for example: make bench-routing ROUTING_FLAGS="--quick --data ../tables"
