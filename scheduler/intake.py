@@ -74,9 +74,11 @@ def _task_digests(given: Sequence[Given]) -> dict[int, bytes]:
 
 def _written(given: Given) -> int:
     """Bytes of a completion as it is written; objects of a trajectory take several times that."""
-    if not isinstance(given, Candidate):
-        return weigh(given)
-    return weigh(given.content) + len(canonical_json(turns_json(given.turns)))
+    content, turns = (given.content, given.turns) if isinstance(given, Candidate) else (given, ())
+    size = weigh(content)
+    if isinstance(content, str) and not content.isascii():  # Python keeps it in two forms.
+        size = 2 * len(content.encode("utf-8", "surrogatepass"))
+    return size + (len(canonical_json(turns_json(turns))) if turns else 0)
 
 
 def _others(

@@ -123,7 +123,7 @@ def weights_of(block: Block) -> Mapping[int, float]:
         place: 1.0 / draw.propensity
         for columns in block.decisions
         for place, draw in zip(columns.sample, columns.draws(), strict=True)
-        if isfinite(draw.propensity) and draw.propensity > 0.0
+        if draw.propensity > 0.0 and isfinite(1.0 / draw.propensity)
     }
 
 

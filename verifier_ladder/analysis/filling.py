@@ -132,7 +132,7 @@ def _take(connection: sqlite3.Connection, ledger: Ledger, taken: Sequence[_Taken
     try:
         _Batch(connection, ledger, taken).take()
         left_out = 0
-    except DAMAGE:
+    except (*DAMAGE, sqlite3.IntegrityError):  # Such as a sum that is no number.
         connection.execute("ROLLBACK TO taken")
         if len(taken) > 1:
             left_out = sum(_take(connection, ledger, [each]) for each in taken)

@@ -104,6 +104,8 @@ _BESIDE = (champions.SCHEMA, pairtable.SCHEMA, spells.SCHEMA)
 def index_file(url: str) -> Path:
     """Where the index of a ledger lies, by its address; indexes long unused are removed.
 
+    Each format has its own, for another version of this program may be open beside this one.
+
     Raises:
         ConfigError: If somebody else could read what lies there.
     """
@@ -114,7 +116,8 @@ def index_file(url: str) -> Path:
             used = max((p.stat().st_mtime for p in _parts(path) if p.exists()), default=0.0)
             if used < time() - _KEPT:
                 _remove(path)
-    return folder / f"{sha256(url.encode('utf-8', 'replace')).hexdigest()[:24]}.index"
+    name = sha256(f"{FORMAT} {url}".encode("utf-8", "replace")).hexdigest()
+    return folder / f"{name[:24]}.index"
 
 
 def _parts(path: Path) -> list[Path]:

@@ -46,8 +46,11 @@ class Connection(HttpToolsProtocol):
     _clock: asyncio.TimerHandle | None = None
     _is_whole = True
     """Whether the last request has come to its end."""
-    _head: int | None = None
-    """Bytes of the headers that are coming; None while none are."""
+    _is_head = False
+    """Whether headers are coming."""
+    _unread = 0
+    """Bytes that have come since the last of a body: of headers, and of what stands between chunks
+    and behind the last."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin as a stranger."""
@@ -80,17 +83,29 @@ class Connection(HttpToolsProtocol):
             raise ValueError("a request before the answer to the last one")
         super().on_message_begin()
         self.scope[CONNECTION] = self.let_in  # type: ignore[literal-required]
-        self._is_whole, self._head = False, 0
+        self._is_whole, self._is_head, self._unread = False, True, 0
         self._end_in(_HEADERS)
 
     def data_received(self, data: bytes) -> None:
         """Read what has come; headers that go on for too long are answered with 400."""
-        goes_on = self._head is not None
+        self._unread += len(data)
         super().data_received(data)
-        if goes_on and self._head is not None:
-            self._head += len(data)
-            if self._head > LARGEST_HEAD and not self.transport.is_closing():
-                self.send_400_response(_TOO_LONG)
+        if self._unread <= LARGEST_HEAD or self.transport.is_closing():
+            return
+        if self._is_head:
+            self.send_400_response(_TOO_LONG)
+        else:
+            self.transport.abort()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; of those behind the last chunk nobody asks."""
+        if self._is_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._unread = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """Wait for the body, which has its own limit.
@@ -98,7 +113,7 @@ class Connection(HttpToolsProtocol):
         Raises:
             ValueError: If the headers are too long; that is answered with 400.
         """
-        self._head = None
+        self._is_head = False
         self._end_never()
         if len(self.url) + sum(len(n) + len(value) for n, value in self.headers) > LARGEST_HEAD:
             raise ValueError(_TOO_LONG)
@@ -106,7 +121,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Know that the request has come to its end."""
-        self._is_whole = True
+        self._is_whole, self._unread = True, 0
         self._end_never()
         super().on_message_complete()
 

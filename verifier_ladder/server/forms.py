@@ -76,7 +76,9 @@ async def _limited(
     """
     size, last = 0, b""
     async for part in request.stream():
-        size, last = size + len(part), (last + part)[-len(ending) :]
+        size += len(part)
+        if ending:
+            last = (last + part)[-len(ending) :]
         if size > most:
             raise HTTPException(413, f"a form may have {most:,} bytes; send less")
         yield part

@@ -140,8 +140,10 @@ def test_what_there_is_no_room_for_is_not_known(
     intake = new_intake(ledger)
     too_long = Candidate("text", "a", turns=(Turn("x" * 2**19),))
 
-    short, *others = taken(intake, ["a", "x" * 2**19, "é" * 2**17, too_long])
+    short, accented, *others = taken(
+        intake, ["a", "x" * 2**17 + "é", "x" * 2**19, "é" * 2**18, too_long]
+    )
 
-    assert short.problem is None
+    assert (None, None) == (short.problem, accented.problem)
     assert ["memory"] * 3 == [one.problem.failed_at for one in others if one.problem]
     assert [] == [verdict for one in others for verdict in one.verdicts.values()]
