@@ -6,12 +6,13 @@ import base64
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger.base import Ledger
+from verifier_ladder.ledger.records import Block
 from verifier_ladder.private import (
     check_other_file,
     make_private_folder,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 24
 MOST_STORIES = 4
 MOST_CHARTS = 6
+_KEPT = 256
+"""Entries that are kept while stories are told."""
 
 
 class Story(NamedTuple):
@@ -132,8 +135,14 @@ def _stories(ledger: Ledger, summary: Summary) -> list[Story]:
     chosen: dict[str, tuple[CandidateSummary, str]] = {}
     for candidate, why in _worth_telling(summary):
         chosen.setdefault(candidate.key, (candidate, why))
+
+    @lru_cache(_KEPT)  # Candidates that come at each step share their entries.
+    def read(number: int) -> Block | None:
+        entry = ledger.entry(number)
+        return None if entry is None else ledger.read(entry)
+
     return [
-        Story(c, why, timeline(ledger, summary.campaign, bytes.fromhex(c.key)))
+        Story(c, why, timeline(ledger, summary.campaign, bytes.fromhex(c.key), read=read))
         for c, why in list(chosen.values())[:MOST_STORIES]
     ]
 

@@ -59,7 +59,9 @@ class Event:
     """The numbers behind it, evidence and artifacts, as `ledger show --json` tells them."""
 
 
-def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
+def timeline(
+    ledger: Ledger, campaign: str, key: bytes, *, read: Callable[[int], Block | None] | None = None
+) -> list[Event]:
     """Tell what happened to a candidate, oldest first.
 
     Of a candidate with several samples, the first sample in each entry is told of.
@@ -68,10 +70,11 @@ def timeline(ledger: Ledger, campaign: str, key: bytes) -> list[Event]:
         ledger: The ledger.
         campaign: Name of the campaign.
         key: The candidate's content key.
+        read: Reads the records of an entry; the ledger's own way by default.
     """
     own = [
         (entry, block)
-        for entry, block in _read(ledger, ledger.mentions(key)[:MOST_ENTRIES])
+        for entry, block in _read(ledger, ledger.mentions(key)[:MOST_ENTRIES], read)
         if entry.campaign == campaign
     ]
     events = [event for entry, block in own for event in _events(entry, block, key)]
