@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.badrow import BadRow
 from verifier_ladder.casework.opencases import FAILURE, Answer, read_answer
+from verifier_ladder.casework.resultfile import Written, read_rows
 from verifier_ladder.casework.reviewing import hand_in_concluded
 from verifier_ladder.casework.workorders import (
     CASE,
@@ -34,16 +33,8 @@ from verifier_ladder.ledger.records import Answer as HandedIn
 from verifier_ladder.measurement import FAILED, WELLS, Bound, bound_of
 from verifier_ladder.plates import Batches, Well
 from verifier_ladder.reviews import Reviews
-from verifier_ladder.rollouts.records import (
-    LONGEST_LINE,
-    Record,
-    RolloutFile,
-    given_twice,
-    in_parts,
-    words,
-)
+from verifier_ladder.rollouts.records import Record, words
 from verifier_ladder.rollouts.rows import RowError
-from verifier_ladder.rollouts.workbook import sheet_rows
 from verifier_ladder.scheduler.answering import refuse_contradictions, said
 from verifier_ladder.scheduler.candidates import candidate_of
 from verifier_ladder.scheduler.replicates import combined
@@ -66,21 +57,6 @@ READ = (
 """Columns of a results file that are looked at."""
 _KEY_DIGITS = 64
 _LONGEST_NOTE = 2000
-_MOST_ROWS, _MOST_NAMED = 100_000, 100
-_BOM = b"\xef\xbb\xbf"
-
-
-class Written(NamedTuple):
-    """How a results file is written, so far as the file itself does not tell."""
-
-    encoding: str | None = None
-    """That of a table; None for UTF-8, or UTF-16 if the file begins with its mark."""
-    decimal_comma: bool = False
-    """Whether numbers have a decimal comma; cells of a .csv are then parted by semicolons."""
-    sheet: str | None = None
-    """That of a workbook; None for its only one."""
-
-
 _PLAIN = Written()
 
 
@@ -120,7 +96,7 @@ def read_results(
         ConfigError: If the file can't be read, is too large, or has no column of cases or of
             values.
     """
-    held = _held(path, written)
+    held = read_rows(path, written, READ, (CASE, VALUE))
     found = Results(bad_rows=[row for row in held if isinstance(row, BadRow)])
     records = [row for row in held if isinstance(row, Record)]
     comma = written.decimal_comma
@@ -194,81 +170,6 @@ def delivery(name: str, data: bytes, found: Results) -> str:
 
 
 # ---- Reading
-
-
-def _held(path: Path, written: Written) -> list[Record | BadRow]:
-    parts = in_parts(_read_columns(path, _records(path, written)), _MOST_ROWS)
-    held = next(parts, [])
-    if next(parts, None) is not None:
-        raise ConfigError(
-            f"{path} is too large: {_MOST_ROWS:,} rows are read at once, and fewer where they are "
-            "long. Hand it in as several files"
-        )
-    return held
-
-
-def _records(path: Path, written: Written) -> Iterable[Record | BadRow]:
-    if path.suffix.lower() == ".xlsx":
-        return sheet_rows(path, written.sheet, READ)
-    if written.sheet is not None:
-        raise ConfigError(f"{path} is no .xlsx workbook, so it has no sheet {written.sheet!r:.60}")
-    if path.suffix.lower() == ".json":
-        try:
-            is_held = path.stat().st_size <= LONGEST_LINE
-            text = path.read_bytes() if is_held else b""
-        except OSError as error:
-            raise ConfigError(f"can't read {path}: {error.strerror}") from None
-        if text.removeprefix(_BOM).lstrip().startswith(b"["):
-            return _array(path, text)
-    separator = ";" if written.decimal_comma else ","
-    file = RolloutFile(path, encoding=written.encoding, separator=separator)
-    return file.records(once=READ)
-
-
-def _array(path: Path, text: bytes) -> Iterator[Record | BadRow]:
-    """The objects of one JSON array, counted from 1."""
-    try:
-        rows = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON: {error}") from None
-    for number, row in enumerate(rows, 1):
-        if isinstance(row, dict):
-            yield Record(number, row)
-        else:
-            yield BadRow(number, f"not a JSON object but {words(row)}")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if (twice := given_twice(name for name, _ in pairs)) is not None:
-        raise ValueError(f"an object gives {twice!r:.60} twice")
-    return dict(pairs)
-
-
-def _read_columns(path: Path, rows: Iterable[Record | BadRow]) -> Iterator[Record | BadRow]:
-    """The rows with the columns that are looked at: of wide ones, little is held.
-
-    Raises:
-        ConfigError: If there are rows, and no column of cases or of values.
-    """
-    found, others, is_any = set[str](), dict[str, None](), False
-    for row in rows:
-        if isinstance(row, Record):
-            is_any = True
-            found.update(name for name in (CASE, VALUE) if name in row.values)
-            if len(others) < _MOST_NAMED:
-                others.update(dict.fromkeys(islice(row.values, _MOST_NAMED)))
-            values = {name: row.values[name] for name in READ if name in row.values}
-            yield Record(row.line, values)
-        else:
-            yield row
-    for needed in (CASE, VALUE):
-        if is_any and needed not in found:
-            there = ", ".join(map(repr, others))
-            raise ConfigError(
-                f"{path} has no column {needed!r}; it has {there:.300}. Fill in the work order of "
-                "`vladder case out`, as CSV with commas (with semicolons where you say "
-                "--decimal-comma) or as JSON"
-            )
 
 
 class _Row(NamedTuple):

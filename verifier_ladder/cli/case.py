@@ -221,7 +221,8 @@ def case_in(
     revised once the other has said the same. Exits with 1 if nothing could be taken because rows
     are bad.
     """
-    from verifier_ladder.casework.results import Written, delivery, hand_in, read_results
+    from verifier_ladder.casework.resultfile import Written
+    from verifier_ladder.casework.results import delivery, hand_in, read_results
     from verifier_ladder.cli.reopening import (
         REVIEWS,
         recorded_ladder,

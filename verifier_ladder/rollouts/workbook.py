@@ -65,6 +65,8 @@ def sheet_rows(path: Path, sheet: str | None, columns: Collection[str]) -> list[
             return list(_records(found.iter_rows(), survey.uncomputed, columns))
     except ConfigError as error:
         raise ConfigError(f"workbook {path}: {error}") from None
+    except MemoryError:  # Whoever has set a limit says what to do.
+        raise
     except Exception as error:  # The library raises whatever a broken file makes it raise.
         raise ConfigError(
             f"can't read {path} as an .xlsx workbook: {text_of(error)}. Save it anew, without a "

@@ -14,14 +14,8 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from verifier_ladder.campaign import Campaign
-from verifier_ladder.casework.results import (
-    Delivered,
-    Results,
-    Written,
-    delivery,
-    hand_in,
-    read_results,
-)
+from verifier_ladder.casework.resultfile import Written
+from verifier_ladder.casework.results import Delivered, Results, delivery, hand_in, read_results
 from verifier_ladder.casework.workorders import (
     Rows,
     Sender,

@@ -16,7 +16,8 @@ from fastapi.testclient import TestClient
 
 import verifier_ladder as vl
 from verifier_ladder.badrow import BadRow
-from verifier_ladder.casework.results import Results, Written
+from verifier_ladder.casework.resultfile import Written
+from verifier_ladder.casework.results import Results
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.plates import approve
 from verifier_ladder.reviews import READING
