@@ -23,7 +23,7 @@ import numpy as np
 
 import verifier_ladder as vl
 from verifier_ladder.demo.cheaters import AUDITED, ExitCode, HiddenTests, pool
-from verifier_ladder.demo.training import Training, train
+from verifier_ladder.demo.training import LAST, STEPS, Training, train
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.scheduler.policies import Thresholds
 from verifier_ladder.tiers.fast.code import CodeFunctions
@@ -32,6 +32,7 @@ from verifier_ladder.verdict import Outcome
 Table = dict[tuple[str, str], vl.Verdict]
 """Function asked for, program → what was said."""
 SOON = 5
+TOLD_EVERY = 8
 
 
 class LookedUp(vl.Verifier):
@@ -80,9 +81,13 @@ def trained(seed: int, told: Table, true: Table) -> list[Training]:
         ),
     ]  # fmt: skip
     truth = vl.Ladder("truth", [LookedUp(CodeFunctions(), true)])
+
+    def tell(*_: object) -> None:
+        """Tell nobody."""
+
     with open_ledger(None) as ledger:
         return [
-            train(f"{ladder.name}-{seed}", ladder, ledger, seeds, lambda *_: None, shadow=truth)
+            train(f"{ladder.name}-{seed}", ladder, ledger, seeds, tell, cache="demo", shadow=truth)
             for ladder in ladders
         ]
 
@@ -125,6 +130,14 @@ def main() -> None:
         f"{fmean(c.true for _, c in found):.3f}, at least "
         f"{min(c.true for _, c in found):.2f}"
     )
+    for steps in range(TOLD_EVERY, STEPS + 1, TOLD_EVERY):
+        print(f"after {steps:2} steps: audited at least {least(found, steps):.2f} true")
+
+
+def least(found: Sequence[tuple[Training, Training]], steps: int) -> float:
+    """What the least of the audited policies is worth after so many steps."""
+    curves = (caught.steps[steps - LAST : steps] for _, caught in found)
+    return min(fmean(step.shadow or 0.0 for step in curve) for curve in curves)
 
 
 if __name__ == "__main__":

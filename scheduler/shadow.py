@@ -88,7 +88,9 @@ class Shadow:
     def follow(self, batch: Batch) -> None:
         """Score a batch some time later; one too many is noted and passed over."""
         with self._changed:
-            size, room = sum(map(weigh, batch.candidates)), share(BACKLOG)
+            # One object that comes many times is held once.
+            distinct = {id(each): each for each in batch.candidates}.values()
+            size, room = sum(map(weigh, distinct)), share(BACKLOG)
             fits = self._waiting + len(batch.positions) <= _MOST and self._bytes + size <= room
             why = f"the shadow is {self._waiting:,} samples behind" if size <= room else (
                 f"they take {size:,} bytes, and what waits for the shadow may take {room:,}; "

@@ -312,7 +312,7 @@ def recorded_alarms(
         after: Entry up to which nothing is wanted.
     """
     found = ledger.entries(after=after, kind="alarm", campaign=campaign)
-    return tuple((entry.id, _alarm(ledger, entry)) for entry in found)
+    return tuple((entry.id, read_alarm(ledger, entry)) for entry in found)
 
 
 def alarm_count(ledger: Ledger, counts: CampaignCounts) -> int:
@@ -326,7 +326,8 @@ def drift_alarms(ledger: Ledger, campaign: str, after: int = 0) -> list[Alarm]:
     return [a for _, a in recorded_alarms(ledger, campaign, after) if a is not None]
 
 
-def _alarm(ledger: Ledger, entry: Entry) -> Alarm | None:
+def read_alarm(ledger: Ledger, entry: Entry) -> Alarm | None:
+    """What an entry of kind `alarm` tells; None where it can't be read."""
     try:
         return Alarm.from_json(ledger.read(entry).facts)
     except LedgerError:

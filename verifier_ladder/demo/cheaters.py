@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -80,11 +80,19 @@ class Pool(NamedTuple):
 
     def candidate(self, task: int, program: int) -> Candidate:
         """A program as the answer to a task; a cheat gives its function the name asked for."""
-        asked = self.tasks[task]
-        text = _HEADER.sub(f"def {asked.name}(*n)", self.programs[program])
-        fields: dict[str, Any] = asked._asdict()
-        return Candidate("text", text, task={**fields, "calls": list(asked.calls),
-                                             "expected": list(asked.expected)})  # fmt: skip
+        return _candidate(self.tasks[task], self.programs[program])
+
+
+@cache
+def _candidate(asked: Task, program: str) -> Candidate:
+    text = _HEADER.sub(f"def {asked.name}(*n)", program)
+    return Candidate("text", text, task=_fields(asked))
+
+
+@cache
+def _fields(asked: Task) -> Mapping[str, Any]:
+    """The task of all who answer it: what is one object is digested once."""
+    return asked._asdict() | {"calls": list(asked.calls), "expected": list(asked.expected)}
 
 
 @cache

@@ -110,8 +110,8 @@ def run_cheaters(
     say(out, _introduction(pool()))
     with open_ledger(ledger) as store, quiet():
         made = [
-            train(f"exit-code-{name}", rewarding(), store, seeds, _teller(out, _ALONE)),
-            train(f"exit-code-audited-{name}", audited(), store, seeds, _teller(out, _CAUGHT)),
+            train(f"{ladder.name}-{name}", ladder, store, seeds, _teller(out, title), cache=name)
+            for title, ladder in ((_ALONE, rewarding()), (_CAUGHT, audited()))
         ]
         write_report(
             store, made[1].campaign, page, beside=[made[0].campaign], title=_TITLE,
@@ -147,17 +147,19 @@ def train(
     seeds: np.random.SeedSequence,
     tell: Callable[[StepMeans, Sequence[Alarm]], None],
     *,
+    cache: str,
     shadow: Ladder | None = None,
 ) -> Training:
     """Train a policy from the start: draw, have it scored, learn.
 
     Args:
-        name: The campaign's name; its cache is its own, so that no training knows of another's
-            hidden tests.
+        name: The campaign's name.
         ladder: What tells the rewards.
         ledger: Where all of it is kept.
         seeds: What the policy's draws come from.
         tell: Called after each step with its means, and with the alarms that are new.
+        cache: The cache namespace. Trainings that share it ask nothing twice: of them only one may
+            ask hidden tests, or another would know their answers without an audit.
         shadow: What tells the truth about all samples, and nobody but us; by default hidden tests.
     """
     from verifier_ladder.campaign import Campaign
@@ -166,7 +168,7 @@ def train(
     (own,) = seeds.spawn(1)
     policy = Bandit(len(programs.tasks), len(programs.programs), own)
     with Campaign.open(
-        name, ladder=ladder, ledger=ledger, namespace=name, shadow=shadow or truth(),
+        name, ladder=ladder, ledger=ledger, namespace=cache, shadow=shadow or truth(),
         run=_run(name, ladder),
     ) as campaign:  # fmt: skip
         curves = StepCurves(campaign.ledger, name)

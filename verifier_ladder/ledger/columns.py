@@ -17,7 +17,7 @@ from itertools import repeat
 from math import copysign, isfinite, isnan, nan
 from typing import Any
 
-from verifier_ladder.ledger.values import pack, unpack
+from verifier_ladder.ledger.values import is_marked, pack, unpack
 
 _PLAIN = {str, int, float, bool, type(None)}
 _WIDTH = 32
@@ -118,9 +118,7 @@ def pack_shared(values: Sequence[Any], write: Callable[[Any], Any]) -> list[Any]
 def unpack_column(column: Any, count: int) -> list[Any]:
     """Read a column of any values."""
     if isinstance(column, list):
-        if any(type(value) is dict or type(value) is list for value in column):
-            return [unpack(value) for value in column]
-        return column
+        return list(map(unpack, column)) if is_marked(column) else column
     if "from" in column:
         return list(range(column["from"], column["from"] + count))
     return [unpack(column["all"])] * count

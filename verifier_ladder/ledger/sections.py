@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -233,11 +233,15 @@ def unpack_samples(section: dict[str, Any], keys: KeyColumns) -> SampleColumns:
     is_one = isinstance(checks, dict) and "all" in checks
     if is_one and sum(widths) > count:  # Of a sample's checks no two are the same.
         raise ValueError(f"no program writes {sum(widths):,} checks of {count} samples so")
-    flat = iter(keys.unpack("samples.checks", checks, sum(widths)))
+    named = keys.unpack("samples.checks", checks, sum(widths))
+    if len(named) < sum(widths):
+        raise ValueError(f"{sum(widths):,} checks are counted, and {len(named):,} are there")
+    flat = iter(named)
+    taken = zip(flat) if widths.count(1) == count else (tuple(islice(flat, n)) for n in widths)
     samples = SampleColumns(
         unpack(section["run"]), unpack(section["step"]),
         unpack_column(section["positions"], count), contents,
-        [tuple(next(flat) for _ in range(width)) for width in widths],
+        list(taken),
     )  # fmt: skip
     for name in _OPTIONAL:
         if name in section:

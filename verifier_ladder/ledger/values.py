@@ -7,13 +7,15 @@ such a key is itself marked, so the two are never confused.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from binascii import a2b_base64
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any
 
 import orjson
 
 _LARGEST = 2**63
+_CONTAINERS = frozenset({dict, list})
 
 
 def pack(value: Any) -> Any:
@@ -65,7 +67,7 @@ def _container(value: Any) -> Any:
 
 
 _MARKS: dict[str, Callable[[Any], Any]] = {
-    "$bytes": b64decode,
+    "$bytes": a2b_base64,
     "$text": lambda value: b64decode(value).decode("utf-8", "surrogatepass"),
     "$int": int,
     "$float": float,
@@ -86,10 +88,17 @@ def unpack(value: Any) -> Any:
             ((key, item),) = value.items()
             if key in _MARKS:
                 return _MARKS[key](item)
-        return {key: unpack(item) for key, item in value.items()}
+        if is_marked(value.values()):
+            return {key: unpack(item) for key, item in value.items()}
+        return value
     if isinstance(value, list):
-        return [unpack(item) for item in value]
+        return list(map(unpack, value)) if is_marked(value) else value
     return value
+
+
+def is_marked(values: Iterable[Any]) -> bool:
+    """Whether values that orjson has read may hold one that is marked."""
+    return not _CONTAINERS.isdisjoint(map(type, values))
 
 
 def dumps(value: Any) -> bytes:

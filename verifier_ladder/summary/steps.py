@@ -5,9 +5,10 @@ from __future__ import annotations
 from statistics import fmean
 from typing import NamedTuple
 
-from verifier_ladder.analysis.totals import drift_alarms
+from verifier_ladder.analysis.totals import read_alarm
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.ledger.records import Entry
 from verifier_ladder.scheduler.drift import Alarm
 from verifier_ladder.scheduler.shadow import shadow_name
 from verifier_ladder.summary.shadow import Corrections, samples_of
@@ -71,21 +72,23 @@ class StepCurves:
 
     def refresh(self) -> None:
         """Read what has been recorded since."""
-        self.alarms += drift_alarms(self._ledger, self.campaign, self._cursors[self.campaign])
-        for name in self._cursors:
-            self._read(name)
+        until = self._ledger.newest()
+        for name, cursor in self._cursors.items():
+            for entry in self._ledger.entries(after=cursor, until=until, campaign=name):
+                self._cursors[name] = entry.id
+                self._take(name, entry)
 
-    def _read(self, name: str) -> None:
+    def _take(self, name: str, entry: Entry) -> None:
         is_told = name == self.campaign
-        for entry in self._ledger.entries(after=self._cursors[name], campaign=name):
-            self._cursors[name] = max(self._cursors[name], entry.id)
-            if entry.kind not in {"score", "revision"}:
-                continue
-            block = self._ledger.read(entry)
-            for sample, side in samples_of(block, self._corrections[name]):
-                steps = self._told if is_told else self._shadow
-                value = side.reward.value if is_told else side.worth
-                steps.setdefault((sample.run, sample.step), {})[sample] = value
+        if entry.kind == "alarm" and is_told:
+            self.alarms += filter(None, [read_alarm(self._ledger, entry)])
+        if entry.kind not in {"score", "revision"}:
+            return
+        block = self._ledger.read(entry)
+        for sample, side in samples_of(block, self._corrections[name]):
+            steps = self._told if is_told else self._shadow
+            value = side.reward.value if is_told else side.worth
+            steps.setdefault((sample.run, sample.step), {})[sample] = value
 
 
 def _mean(values: dict[SampleId, float | None]) -> float | None:

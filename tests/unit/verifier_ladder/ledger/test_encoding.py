@@ -245,6 +245,15 @@ def test_more_checks_than_samples_are_written_one_by_one() -> None:
         decode(b"\n".join(map(orjson.dumps, [head, part])))
 
 
+@pytest.mark.parametrize("widths", [{"all": 1}, [1, 1], [0, 2], [2, 0]])
+def test_checks_that_are_missing_are_damage(widths: object) -> None:
+    head, part = map(orjson.loads, encode(score_block(["a", "b"]), 0.0).split(b"\n"))
+    part["samples"] |= {"widths": widths, "checks": {"keys": key("check a").hex()}}
+
+    with pytest.raises(LedgerError, match="damaged"):
+        decode(b"\n".join(map(orjson.dumps, [head, part])))
+
+
 def test_a_newer_format_asks_for_an_upgrade() -> None:
     with pytest.raises(LedgerError, match="upgrade verifier-ladder"):
         decode(b'{"format":4}')

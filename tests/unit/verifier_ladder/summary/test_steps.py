@@ -1,11 +1,14 @@
 """Curves of a training, from a ledger that was written by hand."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from histories import History, Item
 
 from verifier_ladder.candidate import SampleId
 from verifier_ladder.ledger.memory import MemoryLedger
-from verifier_ladder.ledger.records import Block
+from verifier_ladder.ledger.records import Block, Entry
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.drift import Alarm, Direction
 from verifier_ladder.scheduler.shadow import shadow_name
@@ -65,3 +68,27 @@ def test_steps_that_no_shadow_has_scored_are_not_there(shadowed: list[int]) -> N
         add(ledger, shadow_name("c"), step, 0.0)
 
     assert shadowed == [step.step for step in StepCurves(ledger, "c").steps]
+
+
+class Growing(MemoryLedger):
+    """A ledger to which others write while it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.coming: list[Block] = []
+
+    def entries(self, **wanted: Any) -> Iterator[Entry]:
+        yield from super().entries(**wanted)
+        while self.coming:
+            self.append(self.coming.pop(0))
+
+
+def test_an_alarm_that_comes_while_it_reads_is_found_the_next_time() -> None:
+    ledger = Growing()
+    curves = StepCurves(ledger, "c")
+    ledger.coming = [alarm(1), Block("check", "c")]
+
+    curves.refresh()
+    curves.refresh()
+
+    assert curves.alarmed("one") == [1]
