@@ -38,6 +38,8 @@ _AT_ONCE = 60.0
 ENDED: Final = frozenset({CheckState.DONE, CheckState.DEAD, CheckState.CANCELLED})
 """States of cases that take no answer any more; one that has expired still does."""
 _LONGEST_NAME = 200
+_LOOKED_AT = 100
+"""Cases that are looked up at once."""
 
 
 class Asked(Protocol):
@@ -144,6 +146,8 @@ class Reviews:
         self._seats: dict[bytes, dict[int, _Seat]] = {}
         self._skipped: set[tuple[bytes, str]] = set()
         self._unblinded: set[tuple[bytes, str]] = set()
+        self._claimed: dict[str, set[bytes]] = {}
+        """By reader, cases that he has claimed and may hold."""
         self._done: set[bytes] = set()
         """Cases that are known to have an answer."""
         self._agreements: dict[str, Agreement] = {}
@@ -296,14 +300,29 @@ class Reviews:
     def held(self, reader: str) -> list[Claim]:
         """The claims of a reader that neither are answered nor have run out, the oldest first."""
         self._refresh()
-        now = self._ledger.clock()
-        claims = [
-            Claim(case, reader, seat.claim, seat.until)
-            for case, seats in self._seats.items()
-            for seat in seats.values()
-            if seat.reader == reader and seat.said is None and seat.until > now
-        ]
+        now, claims = self._ledger.clock(), list[Claim]()
+        claimed = self._claimed.get(reader, set())
+        for case in list(claimed):
+            seat = next((s for s in self._at(case) if s.reader == reader), None)
+            if seat is None or seat.said is not None or seat.until <= now:
+                claimed.discard(case)
+            else:
+                claims.append(Claim(case, reader, seat.claim, seat.until))
         return sorted(claims, key=lambda claim: claim.number)
+
+    def blind(self, reader: str) -> bytes | None:
+        """An open case that a reader holds and reads blind; None if there is none.
+
+        Until he has answered it, given it back, or asked for what other tiers said, nothing that
+        tells of candidates is for him.
+        """
+        held = [c.case for c in self.held(reader) if (c.case, reader) not in self._unblinded]
+        waiting = [CheckState.WAITING]
+        for start in range(0, len(held), _LOOKED_AT):
+            keys = held[start : start + _LOOKED_AT]
+            if rows := self._ledger.checks(keys=keys, states=waiting, payloads=False):
+                return rows[0].check_key
+        return None
 
     # -- what came of it -----------------------------------------------------------------------
 
@@ -456,6 +475,7 @@ class Reviews:
         seats, now = self._seats.setdefault(case, {}), entry.recorded_at
         mine = next((number for number, seat in seats.items() if seat.reader == reader), None)
         if act["act"] == "claim":
+            self._claimed.setdefault(reader, set()).add(case)
             return _claim(seats, mine, act, _Seat(reader, entry.id, now + act["lease"]), now)
         if act["act"] == "skip":
             self._skipped.add((case, reader))

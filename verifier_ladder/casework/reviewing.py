@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from verifier_ladder.casework.opencases import (
@@ -157,6 +160,34 @@ class ReviewQueue:
             raise
         except Exception as error:  # A verifier's own reading of answers may raise anything.
             raise ConfigError(f"{text_of(error)}; the case stays open") from error
+
+
+class SharedReviews:
+    """The reviews of the campaign of a server.
+
+    **Threads.** Any number may ask; one waits for the other.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        """Read nothing yet."""
+        self.campaign = campaign
+        self._lock = Lock()
+
+    @cached_property
+    def _reviews(self) -> Reviews:
+        return Reviews(self.campaign.ledger, self.campaign.name, self.campaign.ladder)
+
+    @contextmanager
+    def queue(self, reader: str) -> Iterator[ReviewQueue]:
+        """The cases as a reader works on them."""
+        of = self.campaign
+        with self._lock:
+            yield ReviewQueue(self._reviews, of.ledger, of.name, of.ladder, reader)
+
+    def blind(self, reader: str) -> bytes | None:
+        """An open case that a reader holds and reads blind; see `Reviews.blind`."""
+        with self._lock:
+            return self._reviews.blind(reader)
 
 
 def hand_in_concluded(campaign: Campaign, concluded: Mapping[bytes, Conclusion]) -> int:

@@ -7,7 +7,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Security
@@ -16,11 +16,15 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from verifier_ladder.arguments import whole_number
+from verifier_ladder.errors import LadderError
 from verifier_ladder.server import tokens
 from verifier_ladder.server.admission import Admission, BusyError
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.problems import problem
 from verifier_ladder.server.shares import Shares
+
+if TYPE_CHECKING:
+    from verifier_ladder.server.service import RewardService
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CALLER = "verifier_ladder.caller"
@@ -49,8 +53,32 @@ def needs(scope: tokens.Scope) -> Any:
 
     async def check(request: Request, _: Annotated[Any, Security(_bearer)]) -> None:
         allow(request, scope)
+        await keep_blind(request, scope)
 
     return Depends(check)
+
+
+async def keep_blind(request: Request, scope: tokens.Scope) -> None:
+    """Refuse what tells of candidates to somebody who reads a case blind.
+
+    All that may be read of a ledger needs the scope `read`, and passes here.
+
+    Raises:
+        HTTPException: If the token opens the review queue too, and its holder has a case there.
+        LadderError: If the ledger can't tell.
+    """
+    token = token_of(request)
+    if scope != "read" or token is None or not token.allows("answer"):
+        return
+    service: RewardService = request.app.state.service
+    case = await service.read(token.id, service.reviews.blind, token.name)
+    if case is not None:
+        raise HTTPException(
+            403,
+            f"{token.name} holds the case {case.hex()[:16]} and reads it blind, and this may tell "
+            "what others said of it: answer it at /review, give it back, or ask there what other "
+            "tiers said, which the ledger keeps",
+        )
 
 
 def authorization(request: Request) -> str | None:
@@ -125,11 +153,12 @@ def caller_of(request: Request) -> str:
     return "" if token is None else token.id
 
 
-def is_allowed(request: Request, scope: tokens.Scope) -> bool:
+async def is_allowed(request: Request, scope: tokens.Scope) -> bool:
     """Whether a request that was let in before would be let in now, such as one for a stream."""
     try:
         allow(request, scope)
-    except (HTTPException, tokens.TokensUnreadableError):
+        await keep_blind(request, scope)
+    except (HTTPException, LadderError):
         return False
     return True
 

@@ -106,7 +106,7 @@ def _reader(request: Request, *, evaluation: bool | None) -> RevisionReader:
 async def _events(request: Request, reader: RevisionReader, after: int) -> AsyncIterator[bytes]:
     service: RewardService = request.app.state.service
     yield b"retry: %d\n\n" % _RECONNECT
-    while not service.is_leaving and is_allowed(request, "read"):
+    while not service.is_leaving and await is_allowed(request, "read"):
         found, after, more = await service.read(caller_of(request), page, reader, after, PAGE)
         for place, revision in enumerate(found):
             # Only the last of those with one cursor names it, or a client would leave some out.

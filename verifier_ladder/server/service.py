@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verifier_ladder.candidate import Candidate, Sample
+from verifier_ladder.casework.reviewing import SharedReviews
 from verifier_ladder.cost import seconds
 from verifier_ladder.errors import ConfigError, EngineError, LadderError
 from verifier_ladder.learners.backend import Backend
@@ -207,7 +208,7 @@ class RewardService:
         Raises:
             ConfigError: If the arguments can't work.
         """
-        self.campaign = campaign
+        self.campaign, self.reviews = campaign, SharedReviews(campaign)
         self.deadline = None if deadline is None else seconds(deadline)
         self.readout = Readout(on_abstain, clip)
         self.masks = masks

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from fastapi import Depends, HTTPException, Request, Response
 
 from verifier_ladder.server import tokens
-from verifier_ladder.server.access import admit, allow, token_of
+from verifier_ladder.server.access import admit, allow, keep_blind, token_of
 from verifier_ladder.server.forms import Form, read_form
 
 IDLE: Final = 3600.0
@@ -174,6 +174,7 @@ def visits(scope: tokens.Scope) -> Any:
 
     async def check(request: Request) -> None:
         allow_visitor(request, scope)
+        await keep_blind(request, scope)
 
     return Depends(check)
 

@@ -1,11 +1,8 @@
 """The review queue as pages: one case a screen, and what its readers say."""
 
 # Without postponed annotations: FastAPI reads them as they stand.
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from threading import Lock
 from typing import Annotated, Any, Final, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -21,7 +18,7 @@ from verifier_ladder.casework.opencases import (
     other_tiers,
     read_answer,
 )
-from verifier_ladder.casework.reviewing import ReviewQueue, hand_in_concluded
+from verifier_ladder.casework.reviewing import SharedReviews, hand_in_concluded
 from verifier_ladder.casework.workorders import content_text
 from verifier_ladder.errors import ConfigError, LeaseError, VerifierError
 from verifier_ladder.ledger.records import CheckRow, CheckState
@@ -34,6 +31,7 @@ from verifier_ladder.server.pages.asking import Facts, viewer_of
 from verifier_ladder.server.pages.rendering import link
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.server.pages.visitors import shown
+from verifier_ladder.server.service import RewardService
 from verifier_ladder.server.sessions import posts, visits
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Verdict
@@ -50,30 +48,10 @@ _WORDS: Final = ("yes", "no", "failed", "decline")
 _REFUSED = (ConfigError, LeaseError, VerifierError)
 
 
-class SharedReviews:
-    """The reviews of the campaign of a server, one who asks after the other."""
-
-    def __init__(self, campaign: Campaign) -> None:
-        """Read nothing yet."""
-        self.campaign = campaign
-        self._lock = Lock()
-
-    @cached_property
-    def _reviews(self) -> Reviews:
-        return Reviews(self.campaign.ledger, self.campaign.name, self.campaign.ladder)
-
-    @contextmanager
-    def queue(self, reader: str) -> Iterator[ReviewQueue]:
-        """The cases as a reader works on them."""
-        of = self.campaign
-        with self._lock:
-            yield ReviewQueue(self._reviews, of.ledger, of.name, of.ladder, reader)
-
-
 def reviews_of(request: Request) -> SharedReviews:
     """The reviews behind an application's pages."""
-    found: SharedReviews = request.app.state.reviews
-    return found
+    service: RewardService = request.app.state.service
+    return service.reviews
 
 
 def reader_of(request: Request, told: str) -> str:

@@ -10,7 +10,6 @@ from verifier_ladder.server.pages import laboratory, reviewing, visitors
 from verifier_ladder.server.pages.app import Headers, about, add_pages
 from verifier_ladder.server.pages.asking import Facts
 from verifier_ladder.server.pages.laboratory import Uploads
-from verifier_ladder.server.pages.reviewing import SharedReviews
 from verifier_ladder.server.sessions import Sessions, visits
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def create_pages(
     app = about(viewer, guard=[visits("read")])
     app.state.service, app.state.tokens, app.state.sessions = service, known, Sessions(known)
     app.state.anyone_may_answer = anyone_may_answer
-    app.state.reviews, app.state.uploads = SharedReviews(service.campaign), Uploads()
+    app.state.uploads = Uploads()
     add_pages(app, WORK, [visits("answer")])
     for router in (visitors.router, reviewing.router, laboratory.router):
         app.include_router(router, include_in_schema=False)

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from verifier_ladder.casework.resultfile import Written
 from verifier_ladder.casework.results import Results
 from verifier_ladder.ledger.records import CheckState
 from verifier_ladder.plates import approve
-from verifier_ladder.reviews import READING
+from verifier_ladder.reviews import READING, Reviews
+from verifier_ladder.server import artifacts, revisions
 from verifier_ladder.server.app import create_app
 from verifier_ladder.server.pages import laboratory, reviewing, visitors
 from verifier_ladder.server.pages.laboratory import LARGEST
@@ -203,9 +205,7 @@ def test_nothing_but_the_login_page_and_its_style_is_open_to_strangers(
 ) -> None:
     tokens.add("ada", ["read"])
     app = serve(weighed)
-    visitor, routers = Visitor(app), (visitors.router, reviewing.router, laboratory.router)
-    routes = [*app.routes[-1].app.routes, *(route for one in routers for route in one.routes)]
-    paths = {route.path for route in routes if "GET" in getattr(route, "methods", ())}
+    visitor, paths = Visitor(app), get_paths(app)
     shut = {path for path in paths if visitor.get(path).status_code in {303, 401}}
 
     assert {"/artifact", "/candidates.csv", "/newest.json", "/order.csv", "/review"} <= shut
@@ -448,6 +448,59 @@ def test_two_read_a_case_and_neither_sees_the_other(
     agreement = ada.get("/review.json").json()["agreement"]["taste"]
     assert (1, 1) == (agreement["cases"], agreement["agreed"])
     assert "Krippendorff" in ada.get("/review").text
+
+
+def get_paths(app: Any) -> set[str]:
+    """All paths that are read, of pages and of the server beside them."""
+    routers = (visitors.router, reviewing.router, laboratory.router, revisions.router)
+    more = [route for one in (*routers, artifacts.router) for route in one.routes]
+    routes = [*app.routes[-1].app.routes, *more]
+    return {route.path for route in routes if "GET" in getattr(route, "methods", ())}
+
+
+def test_who_holds_a_case_is_told_nothing_of_candidates_until_he_has_answered(
+    serve: Serve, weighed: vl.Campaign, tokens: TokenFile
+) -> None:
+    keys = asked(weighed, "blind a", "blind b", "blind c")
+    app = serve(weighed)
+    ada, bob = Visitor(app), Visitor(app)
+    ada.log_in(tokens.add("ada", ["read", "answer"]))
+    bob.log_in(tokens.add("bob", ["admin"]))
+    shown = {"Authorization": f"Bearer {tokens.add('cy', ['read', 'answer'])}"}
+    of_readers = {"/case", "/case.json", "/review", "/review.json", "/laboratory"}
+    of_readers |= {"/laboratory.json", "/results", "/results.json", "/order.csv", "/order.json"}
+    of_anybody = {"/", f"{ASSETS}/{{name}}", "/login", "/openapi.json"}
+
+    assert 200 == ada.get("/ledger").status_code
+    ada.do(keys[0], "claim")
+    refused = {path for path in get_paths(app) if ada.get(path).status_code in {401, 403}}
+    assert get_paths(app) - of_readers - of_anybody == refused
+    told = ada.get("/candidates.csv?campaign=asking")
+    assert (403, True) == (told.status_code, f"case {keys[0][:16]}" in told.json()["detail"])
+    assert 'href="/review"' in ada.get("/candidate?campaign=asking&key=00").text
+    assert 200 == bob.get("/ledger").status_code
+    ada.do(keys[0], "answer", value="3")
+    assert 200 == ada.get("/ledger").status_code
+
+    for key, do in ((keys[1], "unblind"), (keys[2], "release")):
+        ada.do(key, "claim")
+        assert 403 == ada.get("/ledger.json").status_code
+        ada.do(key, do)
+        assert 200 == ada.get("/ledger.json").status_code
+    with weighed_by(weighed, "cy", keys[2]):
+        for path in ("/ledger.json", "/v1/rewards", f"/v1/artifacts/{'0' * 64}"):
+            assert 403 == Visitor(app).get(path, headers=shown).status_code
+    assert 200 == Visitor(app).get("/v1/rewards", headers=shown).status_code
+
+
+@contextmanager
+def weighed_by(campaign: vl.Campaign, reader: str, key: str) -> Iterator[None]:
+    """A case is claimed elsewhere, as by `vladder review`, and cancelled at the end."""
+    reviews = Reviews(campaign.ledger, campaign.name, campaign.ladder)
+    assert reviews.claim([c for c in campaign.cases() if c.check_key.hex() == key], reader)
+    yield
+    campaign.cancel()
+    assert campaign.drain(300)
 
 
 def test_that_a_reader_asks_what_other_tiers_said_is_kept(
