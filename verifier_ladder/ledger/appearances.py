@@ -34,8 +34,8 @@ class SqlAppearances(SqlHistory):
         self._index_appearances()
         with self._reading() as connection:
             rows = connection.exec_driver_sql(
-                "SELECT DISTINCT e.id, e.body FROM appearance a JOIN entry e ON e.id = a.entry_id "
-                "WHERE a.candidate = ? ORDER BY e.id",
+                "SELECT id, body FROM entry WHERE id IN "
+                "(SELECT entry_id FROM appearance WHERE candidate = ?) ORDER BY id",
                 (prefix_of(content_key),),
             )
             return [entry for entry, body in rows if content_key in _mentioned(entry, body)]

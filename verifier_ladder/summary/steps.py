@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import fmean
 from typing import NamedTuple
 
@@ -45,8 +46,7 @@ class StepCurves:
         """What audits found, oldest first."""
         self._ledger = ledger
         self._cursors = {campaign: 0, shadow_name(campaign): 0}
-        self._told: dict[tuple[str, int], dict[SampleId, float | None]] = {}
-        self._shadow: dict[tuple[str, int], dict[SampleId, float | None]] = {}
+        self._told, self._shadow = _Means(), _Means()
         self._corrections = {name: Corrections({}, {}) for name in self._cursors}
         self.refresh()
 
@@ -54,8 +54,8 @@ class StepCurves:
     def steps(self) -> list[StepMeans]:
         """The steps of which the shadow has scored something, runs one after the other."""
         return [
-            StepMeans(run, step, _mean(self._told.get((run, step), {})), _mean(shadow))
-            for (run, step), shadow in sorted(self._shadow.items())
+            StepMeans(run, step, self._told[run, step], self._shadow[run, step])
+            for run, step in self._shadow.steps
         ]
 
     @property
@@ -84,13 +84,34 @@ class StepCurves:
             self.alarms += filter(None, [read_alarm(self._ledger, entry)])
         if entry.kind not in {"score", "revision"}:
             return
-        block = self._ledger.read(entry)
-        for sample, side in samples_of(block, self._corrections[name]):
-            steps = self._told if is_told else self._shadow
-            value = side.reward.value if is_told else side.worth
-            steps.setdefault((sample.run, sample.step), {})[sample] = value
+        said = samples_of(self._ledger.read(entry), self._corrections[name])
+        if is_told:
+            self._told.update({sample: side.reward.value for sample, side in said})
+        else:
+            self._shadow.update({sample: side.worth for sample, side in said})
 
 
-def _mean(values: dict[SampleId, float | None]) -> float | None:
-    known = [value for value in values.values() if value is not None]
-    return fmean(known) if known else None
+class _Means:
+    """The mean of each step; computed anew where a value has changed."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, int], dict[int, float | None]] = {}
+        self._means: dict[tuple[str, int], float | None] = {}
+
+    @property
+    def steps(self) -> list[tuple[str, int]]:
+        """The steps that have values, runs one after the other."""
+        return sorted(self._values)
+
+    def update(self, values: Mapping[SampleId, float | None]) -> None:
+        """Take the latest values of samples."""
+        for (run, step, position), value in values.items():
+            self._values.setdefault((run, step), {})[position] = value
+            self._means.pop((run, step), None)
+
+    def __getitem__(self, step: tuple[str, int]) -> float | None:
+        """The mean of what is known; None where nothing is."""
+        if step not in self._means:
+            known = [value for value in self._values.get(step, {}).values() if value is not None]
+            self._means[step] = fmean(known) if known else None
+        return self._means[step]
