@@ -12,6 +12,8 @@ from verifier_ladder.cli.app import app
 from verifier_ladder.cli.output import Exit
 from verifier_ladder.demo import cheaters, training
 from verifier_ladder.errors import SandboxError
+from verifier_ladder.ledger import open_ledger
+from verifier_ladder.scheduler.shadow import is_shadow
 from verifier_ladder.tiers.sandbox import Sandbox
 
 
@@ -27,6 +29,18 @@ def outcome(folder: Path) -> tuple[dict[str, dict[str, Any]], str]:
     assert made.exit_code == 0, made.output
     page = place.with_name("cheaters.html").read_text("utf-8")
     return json.loads(made.stdout), page
+
+
+def answers_shared(place: Path) -> set[bytes]:
+    """Checks of the first training that rewards of the second rest on."""
+    with open_ledger(place) as ledger:
+        first, second = [c.name for c in ledger.campaigns() if not is_shadow(c.name)]
+        asked = map(ledger.read, ledger.entries(campaign=first, kind="score"))
+        found = {row.check_key for block in asked for row in block.verdicts}
+        told = map(ledger.read, ledger.entries(campaign=second, kind="score"))
+        return found & {
+            key for b in told if b.samples for keys in b.samples.checks for key in keys
+        }
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -54,6 +68,7 @@ def test_the_reward_is_fooled_and_audits_name_it(
     assert "<h1>A reward that is gamed, and the same reward audited</h1>" in page
     ends = [f"{each['told']:.2f} told and {each['true']:.2f} true" for each in found.values()]
     assert page.index(ends[0]) < page.index("an alarm names exit-code") < page.index(ends[1])
+    assert answers_shared(tmp_path / "cheaters.db")
 
 
 @pytest.mark.slow

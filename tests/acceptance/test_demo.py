@@ -11,8 +11,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from verifier_ladder.cli.app import app
-from verifier_ladder.demo import run_demo, running
+from verifier_ladder.demo import running
 from verifier_ladder.demo.outputs import LADDER, read_outputs
+from verifier_ladder.demo.running import run_demo
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import open_ledger

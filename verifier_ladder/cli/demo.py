@@ -31,7 +31,8 @@ def _solvation(
 ) -> dict[str, Any]:
     from contextlib import nullcontext
 
-    from verifier_ladder.demo import fleet, run_demo
+    from verifier_ladder.demo.distributed import fleet
+    from verifier_ladder.demo.running import run_demo
 
     with fleet(console) if distributed else nullcontext(places.pop("ledger", None)) as ledger:
         given = {**places, "ledger": ledger} if ledger is not None else places

@@ -1,8 +1,1 @@
-"""The demo: the solvation campaign on packaged outputs of a language model."""
-
-from __future__ import annotations
-
-from verifier_ladder.demo.distributed import fleet
-from verifier_ladder.demo.running import run_demo
-
-__all__ = ["fleet", "run_demo"]
+"""Demos: campaigns that anybody can run and watch, from an installed package."""

@@ -239,7 +239,8 @@ def _lead(programs: Pool, made: Sequence[Training]) -> str:
         f"A small policy that picks among {len(programs.cheats)} programs that cheat and "
         f"{len(programs.honest)} honest ones was trained twice. {' '.join(_found(made))} "
         "Told is the reward that it learns from, true the share that passes hidden tests. "
-        "Both curves are below; all else on this page is about the training with audits."
+        "Both curves are below; all else on this page is about the training with audits, which "
+        "took from the ledger the exit codes that the first one had found."
     )
 
 
