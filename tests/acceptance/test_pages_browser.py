@@ -89,6 +89,46 @@ def test_new_entries_appear_by_themselves(
 
 
 @pytest.mark.browser
+def test_what_was_opened_stays_open_when_a_row_comes_before_it(
+    tab: Tab, address: str, ledger: Path, until: Any
+) -> None:
+    tab.open(address)
+    until(lambda: tab.run("!document.querySelector('progress')"))
+    tab.open(f"{address}/candidate?campaign=try&key={viewed.ETHANOL.content.hex()}")
+    opened = "document.querySelector('details[open]')?.parentElement.innerText"
+    # As it was before its first line came.
+    tab.run("document.querySelector('.events li').remove()")
+    tab.run("document.querySelectorAll('details')[2].open = true")
+    before = tab.run(opened)
+    tab.run("document.querySelector('details[open] summary').focus()")
+    with open_ledger(ledger) as store:
+        viewed.record(store, "another")
+    until(lambda: "submitted" in tab.run("document.querySelector('.events').textContent"))
+
+    assert tab.run(opened) == before
+    assert tab.run("document.activeElement.parentElement.open")
+
+
+@pytest.mark.browser
+def test_on_paper_tables_are_tables_and_nothing_is_there_to_be_clicked(
+    tab: Tab, address: str, until: Any
+) -> None:
+    tab.open(address)
+    until(lambda: tab.run("!document.querySelector('progress')"))
+    tab.call("Emulation.setDeviceMetricsOverride", width=700, height=990, deviceScaleFactor=1,
+             mobile=False)  # fmt: skip
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    for page in ("candidates", "tiers", "runs"):
+        tab.open(f"{address}/{page}?campaign=try")
+        shown = "getComputedStyle(document.querySelector({!r})).display"
+        assert tab.run(shown.format("tbody")) == "table-row-group", page
+        assert tab.run(shown.format("nav")) == "none"
+        assert tab.run("[...document.querySelectorAll('button, input:not([type=hidden]), select')]"
+                       ".filter((one) => one.offsetParent).length") == 0, page  # fmt: skip
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth"), page
+
+
+@pytest.mark.browser
 def test_one_follows_numbers_and_outliers_to_their_candidates(
     tab: Tab, address: str, ledger: Path, until: Any
 ) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from verifier_ladder.summary.amounts import plural
+from verifier_ladder.summary.amounts import counted, fixed, plural
 from verifier_ladder.summary.records import Agreement, CurvePoint, TierSummary
 from verifier_ladder.summary.steps import StepMeans
 from verifier_ladder.text import printable
@@ -169,14 +169,14 @@ def funnel_parts(tier: TierSummary) -> list[tuple[str, int, str]]:
     """Class, count and words of each outcome of a tier."""
     going = tier.queued + tier.running
     return [
-        (f"ok {tier.tier.label}", tier.accepted, f"{tier.accepted} passed"),
-        ("rejected", tier.rejected, f"{tier.rejected} rejected"),
-        ("abstained", tier.abstained, f"{tier.abstained} without an opinion"),
-        ("failed", tier.failed, f"{tier.failed} failed"),
-        ("waiting", tier.waiting, f"{tier.waiting} waiting for an answer"),
-        ("going", going, f"{going} in progress"),
-        ("parked", tier.parked, f"{tier.parked} parked for want of budget"),
-        ("expired", tier.expired, f"{tier.expired} expired"),
+        (f"ok {tier.tier.label}", tier.accepted, f"{counted(tier.accepted)} passed"),
+        ("rejected", tier.rejected, f"{counted(tier.rejected)} rejected"),
+        ("abstained", tier.abstained, f"{counted(tier.abstained)} without an opinion"),
+        ("failed", tier.failed, f"{counted(tier.failed)} failed"),
+        ("waiting", tier.waiting, f"{counted(tier.waiting)} waiting for an answer"),
+        ("going", going, f"{counted(going)} in progress"),
+        ("parked", tier.parked, f"{counted(tier.parked)} parked for want of budget"),
+        ("expired", tier.expired, f"{counted(tier.expired)} expired"),
     ]
 
 
@@ -212,7 +212,7 @@ def agreement_text(agreement: Agreement) -> str:
     """The numbers of an agreement, in words."""
     parts = [plural(agreement.count, "candidate")]
     if agreement.correlation is not None:
-        parts.append(f"rank correlation {agreement.correlation:.2f}".replace("-", "−"))
+        parts.append(f"rank correlation {fixed(agreement.correlation, 2)}")
     if agreement.error is not None:
         unit = f" {printable(agreement.high_unit)}" if agreement.high_unit else ""
         parts.append(f"mean absolute difference {agreement.error:.2f}{unit}")

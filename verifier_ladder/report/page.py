@@ -240,6 +240,8 @@ def environment(package: str = "verifier_ladder.report") -> Any:
     made.filters.update(
         duration=amounts.duration, share=amounts.share,
         words=charts.words, shorten=printable, moment=_moment, signed=_signed,
+        fixed=amounts.fixed, counted=amounts.counted, percent=amounts.percent,
+        resource=amounts.resource_name,
     )  # fmt: skip
     return made
 
@@ -268,7 +270,9 @@ def _moment(seconds: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    from verifier_ladder.summary.amounts import fixed
+
+    return fixed(value, 2, "+")
 
 
 def _steps(summary: Summary) -> list[Tier]:

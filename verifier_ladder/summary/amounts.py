@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import floor, log10
+from math import floor, isfinite, isnan, log10
 
 from verifier_ladder.resource import Resource
 from verifier_ladder.summary.times import Latency
 
 _MOST_DIGITS = 6
 _LARGEST = 1e12
+_NOTHING = 1e-9
+"""Below it a number is what rounding has left of 0, and an uncertainty none."""
+_FINE = 1e-4
+"""Below it a number is told by a power of ten."""
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
@@ -57,6 +61,16 @@ def latency_text(latency: Latency | None) -> str:
     return f"{duration(latency.median)}, 95 % in {duration(latency.high)}"
 
 
+def resource_name(label: str) -> str:
+    """A resource in words, as tables head it.
+
+    Example:
+        >>> resource_name("cpu_seconds"), resource_name("person_minutes")
+        ('cpu time', "people's time")
+    """
+    return _RESOURCES[Resource.parse(label)]
+
+
 def resources_text(resources: Mapping[Resource, float]) -> list[str]:
     """What was spent of each resource that was used, with its name.
 
@@ -85,22 +99,58 @@ def _short(value: float) -> str:
 def number(value: float | None, uncertainty: float | None = None) -> str:
     """A number with as many digits as its uncertainty allows.
 
+    What is not known, or is no number, is a dash; a small number keeps two digits.
+
     Example:
         >>> number(-4.731, 0.62), number(0.5), number(None), number(-2.5e30)
         ('−4.7 ± 0.6', '0.50', '–', '−2.5e+30')
+        >>> number(0.00042), number(-1e-17)
+        ('0.00042', '0.00')
     """
-    if value is None:
+    if value is None or isnan(value):
         return "–"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
     size = abs(value) + (uncertainty or 0.0)
     if not size < _LARGEST:  # Nobody counts so many digits; some are no numbers at all.
         told = f"{value:.3g}" if uncertainty is None else f"{value:.3g} ± {uncertainty:.2g}"
         return told.replace("-", "−")
-    if not uncertainty:
-        return f"{value:.2f}".replace("-", "−")
+    if not uncertainty or uncertainty < _NOTHING * max(1.0, abs(value)):
+        return fixed(value, _digits(value)) if _is_plain(value) else _in_powers(value)
     leading = max(-_MOST_DIGITS - 1, floor(log10(uncertainty)))
     # One digit of the uncertainty is enough, unless it is a 1 or a 2.
     digits = max(0, min(_MOST_DIGITS, -leading + (uncertainty / 10**leading < 3)))  # noqa: PLR2004
-    return f"{value:.{digits}f} ± {uncertainty:.{digits}f}".replace("-", "−")
+    return f"{fixed(value, digits)} ± {uncertainty:.{digits}f}"
+
+
+def _is_plain(value: float) -> bool:
+    return not _NOTHING <= abs(value) < _FINE
+
+
+def _digits(value: float) -> int:
+    """How many digits behind the point tell two of a number."""
+    size = abs(value)
+    return 2 if size >= 0.01 or size < _NOTHING else 1 - floor(log10(size))  # noqa: PLR2004
+
+
+def _in_powers(value: float) -> str:
+    return f"{value:.1e}".replace("-", "−")
+
+
+def fixed(value: float, digits: int, sign: str = "-") -> str:
+    """A number with so many digits behind the point; nothing is no negative number.
+
+    Args:
+        value: The number.
+        digits: How many.
+        sign: `+` to show that of positive numbers, too.
+
+    Example:
+        >>> fixed(-0.001, 2), fixed(-1.5, 1), fixed(0.7, 1, "+")
+        ('0.00', '−1.5', '+0.7')
+    """
+    rounded = round(value, digits) + 0.0
+    return f"{rounded:{sign if rounded else '-'}.{digits}f}".replace("-", "−")
 
 
 def share(part: float, whole: float | None) -> str:
@@ -110,7 +160,25 @@ def share(part: float, whole: float | None) -> str:
         >>> share(98.0, 100.0), share(1.0, None)
         ('98 %', '–')
     """
-    return f"{100 * part / whole:.0f} %" if whole else "–"
+    return percent(part / whole) if whole else "–"
+
+
+def percent(part: float | None, digits: int = 0) -> str:
+    """A share of one in per cent; what is more than nothing is never told as nothing.
+
+    Example:
+        >>> percent(0.126), percent(0.0004), percent(0.9999), percent(1.0), percent(None)
+        ('13 %', '< 1 %', '> 99 %', '100 %', '–')
+    """
+    if part is None:
+        return "–"
+    least = 10.0**-digits
+    shown = f"{100 * part:.{digits}f}"
+    if part > 0.0 and float(shown) == 0.0:
+        return f"< {least:.{digits}f} %"
+    if part < 1.0 and float(shown) >= 100.0:  # noqa: PLR2004 - per cent
+        return f"> {100 - least:.{digits}f} %"
+    return f"{shown} %"
 
 
 def plural(count: int, noun: str, more: str | None = None) -> str:
@@ -121,4 +189,14 @@ def plural(count: int, noun: str, more: str | None = None) -> str:
         ('1 molecule', '2\u202f000 checks')
     """
     word = noun if count == 1 else more or f"{noun}s"
-    return f"{count:,} {word}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{counted(count)} {word}"
+
+
+def counted(count: int) -> str:
+    """A count whose thousands stand apart.
+
+    Example:
+        >>> counted(12_000)
+        '12\u202f000'
+    """
+    return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

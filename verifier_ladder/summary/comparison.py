@@ -100,13 +100,13 @@ class Ranked:
         """The best quarter by the cheap side that is in the worse half by the dear one.
 
         Where it is known by how many standard deviations they differ, that counts instead; of too
-        few there is no order. The worst come first.
+        few there is no order. The worst come first: by those deviations, then by ranks.
         """
         import numpy as np
 
         by_rank = (self.low >= _QUARTER) & (self.high < _HALF) & (self.drawn >= FEWEST)
         are = np.where(np.isnan(self.deviations), by_rank, self.deviations >= _TOO_GOOD)
-        order = np.argsort(self.high - self.low, kind="stable")
+        order = np.lexsort((self.high - self.low, -np.nan_to_num(self.deviations)))
         return self._told(order[are[order]].tolist())
 
     def _told(self, places: Iterable[int]) -> list[Standing]:

@@ -11,15 +11,16 @@ from fastapi import Depends, HTTPException, Query, Request
 from verifier_ladder.analysis.candidates import Listed, Listing, Order, Party, StepPoint
 from verifier_ladder.analysis.filling import Standing
 from verifier_ladder.analysis.glance import boundaries, glance
+from verifier_ladder.analysis.tiercosts import TierCost, tier_costs
 from verifier_ladder.analysis.totals import alarm_count, campaign_counts
+from verifier_ladder.decision import Action
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow
-from verifier_ladder.report.timeline import story
+from verifier_ladder.report.timeline import Event, story
 from verifier_ladder.scheduler.shadow import is_shadow, shadow_name
 from verifier_ladder.server.pages.pictures import Subject, marked_texts, pictures
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.status import tiers_of
-from verifier_ladder.summary.amounts import resources_text
 from verifier_ladder.summary.steps import StepMeans
 from verifier_ladder.summary.subject import Stand
 from verifier_ladder.text import hide_password
@@ -106,6 +107,7 @@ def campaign(request: Request, campaign: CampaignNamed, run: RunNamed = "") -> F
     waiting = viewer.waiting(campaign)
     with viewer.reader.reading() as store:
         told = glance(store, viewer.index, row, waiting)
+        costs = tier_costs(store.accounts(campaign), told.summary)
         shadows = [r.name for r in store.campaigns() if r.name == shadow_name(campaign)]
     runs = viewer.index.runs(campaign)
     shown = run or (runs[0] if runs else "")
@@ -119,6 +121,7 @@ def campaign(request: Request, campaign: CampaignNamed, run: RunNamed = "") -> F
         "waiting": told.waiting, "tiers": summary.tiers,
         "spent": {"cpu_seconds": summary.spent, **_labels(summary.resources)},
         "everything": _labels(summary.everything),
+        "saved": saved_of(costs),
         "wall_seconds": max(0.0, summary.updated_at - summary.created_at),
         "samples": summary.samples, "candidates": summary.candidates,
         "unrewarded": None if unrewarded is None else unrewarded[0],
@@ -131,8 +134,17 @@ def campaign(request: Request, campaign: CampaignNamed, run: RunNamed = "") -> F
             min(alarm.step, curve[-1].step) for alarm in told.alarms
             if curve and alarm.run == shown and alarm.step is not None
         ],
-        "_spent_more": resources_text(summary.resources),
-        "_everything_text": resources_text(summary.everything),
+        "_spent_on": [
+            cost for cost in costs if cost.tier == "total" and (cost.spent or cost.everything)
+        ],
+    }  # fmt: skip
+
+
+def saved_of(costs: Sequence[TierCost]) -> dict[str, float]:
+    """The share of each resource that was saved, as far as that is known."""
+    return {
+        cost.resource: cost.saved for cost in costs
+        if cost.tier == "total" and cost.saved is not None
     }  # fmt: skip
 
 
@@ -197,6 +209,7 @@ def candidates(request: Request, listing: ListingAsked) -> Facts:
         **asked_for(listing), "candidates": page.rows, "count": page.count, "after": page.after,
         "unit": (row.ladder.get("target") or {}).get("unit", ""),
         "tiers": [tier.label for tier in tiers_of(row)], "_drawings": drawn, "_again": again,
+        "_is_empty": not page.rows and not viewer.index.totals(row.name).count("candidates"),
         "_is_first": not listing.after, "_same": asked_for(listing),
     }  # fmt: skip
 
@@ -220,9 +233,18 @@ def candidate(request: Request, campaign: CampaignNamed, key: Digest, task: Task
     return {
         "campaign": campaign, "candidate": found, "content": content,
         "unit": (row.ladder.get("target") or {}).get("unit", ""), "timeline": events,
+        "asked_because": _asked_because(events),
         "entries": entries, "entries_in_all": count,
         "proof": [_proof(viewer, event) for event in events], **made.facts(),
         "_drawings": drawn, "_again": again or made.is_late, "_most": _MOST_SHOWN,
+    }  # fmt: skip
+
+
+def _asked_because(events: Sequence[Event]) -> dict[str, str]:
+    """Why each tier was asked, in the words of the last decision that asked it."""
+    return {
+        event.tier: event.text.partition(": ")[2] for event in events
+        if event.sort == "decision" and event.facts.get("action") == Action.ESCALATE.label
     }  # fmt: skip
 
 
@@ -265,6 +287,7 @@ def group(
         "mean": sum(rewards) / len(rewards) if rewards else None,
         "unit": (row.ladder.get("target") or {}).get("unit", ""),
         "_drawings": drawn, "_again": again or is_late, "_most": _COMPLETION, "_code": code,
+        "_is_drawn": len(tiers_of(row)) > 1,
     }  # fmt: skip
 
 

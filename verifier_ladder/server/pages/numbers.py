@@ -19,7 +19,13 @@ from verifier_ladder.analysis.verifiers import verifier_lines
 from verifier_ladder.ledger import Ledger
 from verifier_ladder.ledger.records import CampaignRow, CheckState
 from verifier_ladder.run import trainings_first
-from verifier_ladder.server.pages.asking import CampaignNamed, Facts, campaign_of, viewer_of
+from verifier_ladder.server.pages.asking import (
+    CampaignNamed,
+    Facts,
+    campaign_of,
+    saved_of,
+    viewer_of,
+)
 from verifier_ladder.server.pages.plots import curves_chart
 from verifier_ladder.status import tiers_of
 from verifier_ladder.summary.ranks import FEWEST
@@ -47,10 +53,7 @@ def tiers(request: Request, campaign: CampaignNamed) -> Facts:
     return {
         "campaign": campaign, "samples": summary.samples, "candidates": summary.candidates,
         "tiers": summary.tiers, "elapsed": took, "costs": costs,
-        "saved": {
-            cost.resource: cost.saved for cost in costs
-            if cost.tier == "total" and cost.saved is not None
-        },
+        "saved": saved_of(costs),
         "budgets": burns(accounts, summary.updated_at - summary.created_at),
         "waiting": waiting, "_again": waiting is None,
     }  # fmt: skip

@@ -144,7 +144,7 @@ def _templates() -> Any:
         return lines(orjson.dumps(mended(plain(value)), option=orjson.OPT_INDENT_2).decode())
 
     made = environment(_PACKAGE)
-    made.filters.update(lines=lines, pretty=pretty)
+    made.filters.update(lines=lines, pretty=pretty, exact=_exact)
     made.globals.update(
         assets=ASSETS, version=__version__, link=link, charts=charts, number=amounts.number,
         plural=amounts.plural, resources=amounts.resources_text, symbols=_SYMBOLS,
@@ -152,6 +152,11 @@ def _templates() -> Any:
         amount=_amount, scatter=_scatter,
     )  # fmt: skip
     return made
+
+
+def _exact(value: float) -> str:
+    """A number as it was recorded, to six digits; nothing is no negative number."""
+    return f"{value + 0.0:.6g}".replace("-", "−")
 
 
 def _amount(resource: str, value: float | None) -> str:

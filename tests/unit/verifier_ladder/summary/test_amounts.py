@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.summary.amounts import duration, number, plural, share
+from verifier_ladder.summary.amounts import duration, fixed, number, percent, plural, share
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,13 @@ def test_durations_read_well(seconds: float | None, text: str) -> None:
         (-4.731, 1.24, "−4.7 ± 1.2"),  # a leading 1 or 2 keeps a second digit
         (123.4, 31.0, "123 ± 31"),
         (1.0, 0.0, "1.00"),
+        (0.0042, None, "0.0042"),  # something is not told as nothing
+        (-3.1e-6, None, "−3.1e−06"),
+        (-1e-17, None, "0.00"),  # and what rounding has left is
+        (-0.0004, 0.02, "0.000 ± 0.020"),
+        (1.0, 1e-17, "1.00"),
+        (nan, 0.1, "–"),
+        (-inf, None, "−∞"),
     ],
 )
 def test_numbers_have_the_digits_their_uncertainty_allows(
@@ -48,6 +55,25 @@ def test_no_amount_fails(seconds: float, value: float, uncertainty: float) -> No
     assert duration(seconds)
     assert number(value, uncertainty)
     assert share(seconds, uncertainty)
+
+
+@pytest.mark.parametrize(
+    ("part", "digits", "text"),
+    [(None, 0, "–"), (0.0, 0, "0 %"), (0.0024, 0, "< 1 %"), (0.9996, 1, "> 99.9 %"),
+     (1.0, 0, "100 %"), (0.126, 1, "12.6 %")],
+)  # fmt: skip
+def test_more_than_nothing_is_not_told_as_nothing_and_less_than_all_not_as_all(
+    part: float | None, digits: int, text: str
+) -> None:
+    assert percent(part, digits) == text
+
+
+def test_nothing_has_no_sign() -> None:
+    assert (fixed(-0.001, 2), fixed(-0.001, 2, "+"), fixed(0.26, 1, "+")) == (
+        "0.00",
+        "0.00",
+        "+0.3",
+    )
 
 
 def test_counts_agree_with_their_noun() -> None:

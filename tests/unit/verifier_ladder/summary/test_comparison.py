@@ -1,11 +1,13 @@
 """Tiers compared, and candidates that fool the cheap one."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder.summary.comparison import agreements, gaps
+from verifier_ladder.summary.comparison import Ranked, agreements, gaps
 from verifier_ladder.summary.ranks import correlation
 from verifier_ladder.summary.subject import Subject
 from verifier_ladder.tier import Tier
@@ -14,6 +16,14 @@ from verifier_ladder.verdict import Verdict
 NUMBERS = st.floats(-1e3, 1e3)
 TIERS = [Tier.FAST, Tier.HIGH_FIDELITY]
 SAME = {0: "kcal/mol", 2: "kcal/mol"}
+
+
+class Two(NamedTuple):
+    """What both sides say of one candidate."""
+
+    low: float
+    high: float
+    spread: float | None
 
 
 def subject(name: int, low: float, high: float, spread: float | None = 1.0) -> Subject:
@@ -117,3 +127,12 @@ def test_different_units_are_compared_by_rank() -> None:
 
     assert gap.subject is fooled
     assert gap.text == "rank 1 of 8 by the fast tier, rank 8 by the high_fidelity tier"
+
+
+def test_of_the_too_good_the_worst_by_what_they_state_come_first() -> None:
+    """Ranks would put them the other way round: they tell nothing of how far."""
+    pairs = [Two(float(n), float(n), 1.0) for n in range(20)]
+    pairs += [Two(15.2, 0.5, 5.0), Two(9.5, 6.5, 0.5)]
+    ranked = Ranked(pairs, ("kcal/mol", "kcal/mol"), 1.0)
+
+    assert [round(at.deviations or 0.0, 2) for at in ranked.too_good()] == [6.0, 2.94]

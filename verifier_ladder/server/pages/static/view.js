@@ -17,7 +17,13 @@
     return marks || (at && main().contains(at) && at.matches("input, select, textarea"));
   };
 
-  const opened = () => [...main().querySelectorAll("details")].map((one) => one.open);
+  // What was opened, and where the focus is, are found again by what they are about: rows come
+  // between others.
+  const nameOf = (one) => one.matches("summary") ? one.parentElement.dataset.key
+    : one.id || `${one.getAttribute("href")} ${one.textContent}`;
+  const opened = () => [...main().querySelectorAll("details[open][data-key]")]
+    .map((one) => one.dataset.key);
+  const FOCUSED = "a, summary, pre, button";
 
   const renew = async () => {
     const answer = await fetch(location.href, { cache: "no-store" });
@@ -26,13 +32,15 @@
     const fresh = page.getElementById("main");
     if (!fresh) return;
     const open = opened();
-    const links = [...main().querySelectorAll("a, summary")];
-    const focus = links.indexOf(document.activeElement);
-    fresh.querySelectorAll("details").forEach((one, at) => { one.open = Boolean(open[at]); });
+    const at = document.activeElement;
+    const focus = main().contains(at) && at.matches(FOCUSED) ? nameOf(at) : null;
+    fresh.querySelectorAll("details[data-key]").forEach((one) => {
+      one.open = open.includes(one.dataset.key);
+    });
     main().replaceWith(document.adoptNode(fresh));
     document.title = page.title;
-    if (focus >= 0) {
-      const again = main().querySelectorAll("a, summary")[focus];
+    if (focus !== null) {
+      const again = [...main().querySelectorAll(FOCUSED)].find((one) => nameOf(one) === focus);
       if (again) again.focus({ preventScroll: true });
     }
   };

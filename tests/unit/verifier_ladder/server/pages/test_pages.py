@@ -15,6 +15,7 @@ from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
 from verifier_ladder.server.pages.app import PAGES, POLICY, create_viewer
+from verifier_ladder.server.pages.rendering import asset
 from verifier_ladder.tier import Tier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -96,7 +97,8 @@ def test_the_campaign_page_says_who_won_beside_what_was_predicted(get: Get) -> N
 
     assert (winner["label"], winner["truth"], winner["predicted"]) == ("CCO", -4.2, -5.0)
     assert "−4.20 ± 0.20" in told
-    assert "predicted −5.0 ± 1.0" in told
+    assert "<dt>predicted</dt><dd><b>−5.0 ± 1.0" in told
+    assert "Why did it climb?" in told
 
 
 def test_the_campaign_page_says_what_is_wrong(get: Get) -> None:
@@ -108,7 +110,7 @@ def test_the_campaign_page_says_what_is_wrong(get: Get) -> None:
     assert re.search(r"ALARM</b> at step 0, <b>estimate</b>", told)
     assert 'class="alarm"' in told  # The line in the chart.
     assert [(b["name"], b["attempts"]) for b in facts["boundaries"]] == [("tool", 1)]
-    assert "tool 1" in told
+    assert "1 attempt at the tool" in told
     assert "high fidelity: 1 waiting for an answer" in told
 
 
@@ -118,6 +120,45 @@ def test_the_campaign_page_says_what_was_spent_and_what_is_an_estimate(get: Get)
 
     assert facts["spent"]["cpu_seconds"] == pytest.approx(3.0)
     assert "an estimate" in told
+
+
+def test_an_empty_ledger_says_how_a_campaign_is_opened_in_it(see: See, tmp_path: Path) -> None:
+    open_ledger(tmp_path / "empty.db").close()
+    told = see(tmp_path / "empty.db")("/ledger").text
+
+    assert f"--ledger {tmp_path / 'empty.db'}" in told
+    assert "vl.Campaign.open(" in told
+
+
+def test_a_campaign_of_nothing_says_what_comes_next_and_shows_no_empty_tables(
+    see: See, tmp_path: Path
+) -> None:
+    with open_ledger(tmp_path / "opened.db") as store:
+        History(store)
+    get = see(tmp_path / "opened.db")
+    told = get(ADDRESSES["campaign"]).text
+
+    assert "Nothing has been scored yet" in told
+    assert "All by true value" not in told
+    assert "Nothing has been scored yet" in get("/candidates?campaign=try").text
+    assert "Nothing was spent yet" in get("/tiers?campaign=try").text
+
+
+def test_what_each_tier_was_asked_for_stands_beside_what_it_says(get: Get) -> None:
+    facts = get(twin(ADDRESSES["candidate"])).json()
+
+    assert {"simulation"} == set(facts["asked_because"])
+    assert "believed −5 ± 1, good enough" in facts["asked_because"]["simulation"]
+
+
+def test_on_paper_and_in_print_pages_are_those_of_a_desk_by_day() -> None:
+    """A sheet of paper is as narrow as a phone; what is for phones must say that it is."""
+    style = asset("view.css")
+    assert style is not None
+    rules = re.findall(r"@media ([^{]*)\{", style[0].decode())
+
+    assert "print" in {rule.strip() for rule in rules}
+    assert [] == [rule for rule in rules if re.match(r"\((max-width|prefers-color)", rule)]
 
 
 def test_candidates_are_sorted_filtered_and_searched_by_the_address(get: Get) -> None:
@@ -172,7 +213,7 @@ def test_a_candidate_page_tells_each_decision_in_words_and_numbers(get: Get) -> 
         "<code>curve.csv</code> 4 bytes, text/csv",
         "revision 1",
         "reward 0.440 ± 0.020",
-        "<dt>compared with</dt><dd>-4</dd>",
+        "<dt>compared with</dt><dd>−4</dd>",
     ):
         assert text in told, text
 
