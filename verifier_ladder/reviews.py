@@ -150,6 +150,8 @@ class Reviews:
         """By reader, cases that he has claimed and may hold."""
         self._done: set[bytes] = set()
         """Cases that are known to have an answer."""
+        self._verifiers: dict[bytes, str] = {}
+        """Which verifier asks about a case, so far as that was needed."""
         self._agreements: dict[str, Agreement] = {}
         """By verifier, as it was when something was done last: all cases are read for it."""
         self._cursor = 0
@@ -340,11 +342,21 @@ class Reviews:
             if seat.reader == reader and seat.said is not None
         }
 
-    def concluded(self) -> dict[bytes, Conclusion]:
-        """The open cases of which all readers have answered: they are to be handed in."""
+    def said(self, case: bytes, reader: str) -> Verdict | None:
+        """What a reader has said of a case; None if nothing."""
+        self._refresh()
+        return next((told for by, told in self._readings(case) if by == reader), None)
+
+    def concluded(self, cases: Iterable[bytes] | None = None) -> dict[bytes, Conclusion]:
+        """The open cases of which all readers have answered: they are to be handed in.
+
+        Args:
+            cases: Those to look at; all by default.
+        """
         self._refresh()
         found: dict[bytes, Conclusion] = {}
-        for check in self._read(self._seats.keys() - self._done):
+        wanted = self._seats if cases is None else cases
+        for check in self._read(case for case in wanted if case not in self._done):
             verifier = self._asking.get(check.verifier)
             if check.state is CheckState.DONE:
                 self._done.add(check.check_key)
@@ -377,12 +389,15 @@ class Reviews:
 
     def _agreement(self, verifier: str) -> Agreement:
         asks = self._asking.get(verifier)
-        read = [
-            self._readings(row.check_key)
-            for row in self._read(self._seats)
-            if row.verifier == verifier
-        ]
-        pairs = [(told[0].said, told[1].said) for told in read if len(told) > 1]
+        read = {case: told for case in self._seats if len(told := self._readings(case)) > 1}
+        if unknown := [case for case in read if case not in self._verifiers]:
+            checks = self._ledger.checks(keys=unknown, payloads=False)
+            self._verifiers.update(dict.fromkeys(unknown, ""))
+            self._verifiers.update((check.check_key, check.verifier) for check in checks)
+        pairs = [
+            (told[0].said, told[1].said) for case, told in read.items()
+            if self._verifiers.get(case) == verifier
+        ]  # fmt: skip
         scored = [
             (one.score, two.score) for one, two in pairs
             if one.score is not None and two.score is not None
@@ -419,7 +434,7 @@ class Reviews:
     def _read(self, cases: Iterable[bytes]) -> list[CheckRow]:
         """Those of some cases of which somebody has said something."""
         keys = [case for case in cases if self._readings(case)]
-        return self._ledger.checks(keys=keys) if keys else []
+        return self._ledger.checks(keys=keys, payloads=False) if keys else []
 
     def _claiming(self, case: Asked, reader: str, lease: float) -> dict[str, Any]:
         """The act that claims the first free seat of a case, or the one that the reader has.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from verifier_ladder.analysis.history import events
@@ -29,6 +29,10 @@ _WORDS: dict[str, bool | None] = {
 }  # fmt: skip
 _FIRST: Final = 100
 """Cases that are read at first: most who ask want one."""
+_MORE: Final = 900
+"""Cases that are read at once beyond those."""
+MOST_LOOKED_AT: Final = _FIRST + _MORE
+"""Cases that are looked at for one page of a queue."""
 Answer = bool | float | Bound | Verdict | None
 FAILURE = Verdict.abstain("the measurement failed", evidence={FAILED: True})
 """What is answered where a measurement failed: no number, and no reject."""
@@ -88,25 +92,56 @@ def open_cases(ledger: Ledger, campaign: str, ladder: Ladder | None) -> Iterator
         campaign: The campaign's name.
         ladder: Its ladder, whose verifiers word the questions; None if it can't be rebuilt.
     """
-    for check in _waiting(ledger, campaign):
+    for check in waiting_checks(ledger, campaign, payloads=True):
         if (case := case_of(check, ladder)) is not None:
             yield case
 
 
 def open_case(ledger: Ledger, campaign: str, ladder: Ladder | None, key: bytes) -> OpenCase | None:
     """One open case of a campaign; None if there is none of this key."""
-    waiting = ledger.checks(keys=[key], states=[CheckState.WAITING], campaign=campaign)
-    return next(filter(None, (case_of(check, ladder) for check in waiting)), None)
+    return next(iter(cases_of(ledger, campaign, ladder, [key])), None)
 
 
-def _waiting(ledger: Ledger, campaign: str) -> Iterator[CheckRow]:
-    asked = [CheckState.WAITING]
-    first = ledger.checks(states=asked, campaign=campaign, limit=_FIRST)
-    yield from first
-    if len(first) == _FIRST:
-        seen = {check.check_key for check in first}
-        rest = ledger.checks(states=asked, campaign=campaign)
-        yield from (check for check in rest if check.check_key not in seen)
+def cases_of(
+    ledger: Ledger, campaign: str, ladder: Ladder | None, keys: Sequence[bytes]
+) -> list[OpenCase]:
+    """Those of some cases that are open, in the order of their keys.
+
+    Args:
+        ledger: The ledger.
+        campaign: The campaign's name.
+        ladder: Its ladder; None if it can't be rebuilt.
+        keys: Keys of the cases.
+    """
+    rows = ledger.checks(keys=keys, states=[CheckState.WAITING], campaign=campaign)
+    waiting = {check.check_key: check for check in rows}
+    found = (case_of(waiting[key], ladder) for key in keys if key in waiting)
+    return [case for case in found if case is not None]
+
+
+def waiting_checks(
+    ledger: Ledger, campaign: str, *, after: bytes | None = None, payloads: bool = False
+) -> Iterator[CheckRow]:
+    """The checks of open cases, the most valuable first; only as many are read as are asked for.
+
+    Args:
+        ledger: The ledger.
+        campaign: The campaign's name.
+        after: Key of the check behind which to begin.
+        payloads: Whether to read what they are about.
+    """
+    seen, size = set[bytes](), _FIRST
+    while True:
+        part = ledger.checks(
+            states=[CheckState.WAITING], campaign=campaign, after=after, limit=size,
+            payloads=payloads,
+        )  # fmt: skip
+        # One that has become less valuable meanwhile comes twice.
+        yield from (check for check in part if check.check_key not in seen)
+        if len(part) < size:
+            return
+        seen.update(check.check_key for check in part)
+        after, size = part[-1].check_key, _MORE
 
 
 def case_of(check: CheckRow, ladder: Ladder | None) -> OpenCase | None:

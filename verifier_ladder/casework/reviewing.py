@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from verifier_ladder.casework.opencases import (
+    MOST_LOOKED_AT,
     Answer,
     OpenCase,
+    cases_of,
     open_case,
-    open_cases,
     other_tiers,
+    waiting_checks,
 )
 from verifier_ladder.containment import text_of
 from verifier_ladder.errors import ConfigError, LadderError, LeaseError, VerifierError
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
     from verifier_ladder.campaign import Campaign
     from verifier_ladder.ladder import Ladder
     from verifier_ladder.ledger import Ledger
+    from verifier_ladder.ledger.records import CheckRow
     from verifier_ladder.reviews import Conclusion
     from verifier_ladder.verdict import Verdict
 
 LONGEST_COMMENT = 2000
 """Characters of a comment that are kept."""
 _KEY_DIGITS = 64
+_DIGITS = frozenset("0123456789abcdef")
 
 
 class ReviewQueue:
@@ -64,7 +68,34 @@ class ReviewQueue:
             key: What their keys begin with. Cases that the reader has skipped are among those
                 that are named.
         """
-        return self.reviews.free(self._named(key), self.reader, skipped=bool(key))
+        checks = self.reviews.free(self._named(key), self.reader, skipped=bool(key))
+        return filter(None, map(self._case, checks))
+
+    def page(self, size: int, *, after: bytes | None = None) -> QueuePage:
+        """Some of the cases that the reader may read and has not claimed.
+
+        Args:
+            size: The most to give.
+            after: What the page before says of it.
+        """
+        mine = {claim.case for claim in self.reviews.held(self.reader)}
+        last: bytes | None = None
+        count = 0
+
+        def looked_at() -> Iterator[CheckRow]:
+            nonlocal last, count
+            checks = waiting_checks(self._ledger, self._campaign, after=after)
+            for check in islice(checks, MOST_LOOKED_AT):
+                last, count = check.check_key, count + 1
+                if check.check_key not in mine:
+                    yield check
+
+        free = islice(self.reviews.free(looked_at(), self.reader), size + 1)
+        keys = [check.check_key for check in free]
+        is_cut = count == MOST_LOOKED_AT
+        behind = keys[size - 1] if len(keys) > size else last if is_cut else None
+        cases = cases_of(self._ledger, self._campaign, self.ladder, keys[:size])
+        return QueuePage(cases, behind)
 
     def first(self, key: str = "", *, skip: int = 0) -> OpenCase | None:
         """The first case that the reader may read, passing over so many.
@@ -96,13 +127,17 @@ class ReviewQueue:
             self._refuse(key)
         return found
 
-    def _named(self, key: str) -> Iterator[OpenCase]:
-        start = key.lower()
-        if len(start) == _KEY_DIGITS:
-            found = open_case(self._ledger, self._campaign, self.ladder, _key(start))
-            return iter([] if found is None else [found])
-        cases = open_cases(self._ledger, self._campaign, self.ladder)
-        return (case for case in cases if case.check_key.hex().startswith(start))
+    def _named(self, key: str) -> Iterable[CheckRow]:
+        """The open cases whose keys begin so."""
+        if not key:
+            return waiting_checks(self._ledger, self._campaign)
+        start, waiting = key.lower(), [CheckState.WAITING]
+        if set(start) - _DIGITS or len(start) > _KEY_DIGITS:
+            return ()
+        return self._ledger.checks(states=waiting, campaign=self._campaign, prefix=start)
+
+    def _case(self, check: CheckRow) -> OpenCase | None:
+        return open_case(self._ledger, self._campaign, self.ladder, check.check_key)
 
     def _refuse(self, key: str) -> None:
         """Say why a case that is named is not open to the reader, if it is open at all.
@@ -110,7 +145,7 @@ class ReviewQueue:
         Raises:
             ConfigError: If it is.
         """
-        taken = next(self._named(key), None) if key else None
+        taken = next(iter(self._named(key)), None) if key else None
         if taken is not None:
             why = self.reviews.refusal(taken, self.reader)
             raise ConfigError(f"the case {taken.check_key.hex()[:16]} is not open to you: {why}")
@@ -141,7 +176,7 @@ class ReviewQueue:
             noted = replace(verdict, evidence={**verdict.evidence, COMMENT: words})
             verdict = self._said(claim.case, noted)  # What is hidden of the task is masked.
         self.reviews.answer(claim, verdict)
-        return claim.case in self.reviews.concluded()
+        return claim.case in self.reviews.concluded([claim.case])
 
     def _said(self, key: bytes, value: Answer) -> Verdict:
         if self.ladder is None:
@@ -160,6 +195,14 @@ class ReviewQueue:
             raise
         except Exception as error:  # A verifier's own reading of answers may raise anything.
             raise ConfigError(f"{text_of(error)}; the case stays open") from error
+
+
+class QueuePage(NamedTuple):
+    """Some cases of a queue."""
+
+    cases: list[OpenCase]
+    after: bytes | None
+    """Key of the check behind which the next page begins; None if there is none."""
 
 
 class SharedReviews:
@@ -203,11 +246,3 @@ def hand_in_concluded(campaign: Campaign, concluded: Mapping[bytes, Conclusion])
     return sum(
         campaign.answer(key, verdict, source=by) for key, (verdict, by) in concluded.items()
     )
-
-
-def _key(digits: str) -> bytes:
-    """The key that digits are; what is none is no case's."""
-    try:
-        return bytes.fromhex(digits)
-    except ValueError:
-        return b""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 app = output.Noun(help="Answer open questions of the world tier.")
 _MOST_SHOWN = 10
+_KEY_DIGITS = 64
 
 
 @app.callback()
@@ -211,10 +212,13 @@ def _check(store: Ledger, campaign: str, prefix: str) -> CheckRow:
     Raises:
         ConfigError: If there is none, or several.
     """
+    from string import hexdigits
+
     from verifier_ladder.tier import Tier
 
-    rows = store.checks(campaign=campaign, tiers=[int(Tier.WORLD)])
-    found = [row for row in rows if prefix and row.check_key.hex().startswith(prefix.lower())]
+    start, world = prefix.lower(), [int(Tier.WORLD)]
+    is_key = bool(start) and not set(start) - set(hexdigits) and len(start) <= _KEY_DIGITS
+    found = store.checks(campaign=campaign, tiers=world, prefix=start, limit=2) if is_key else []
     if len(found) != 1:
         several = "several cases begin" if found else "no case's key begins"
         raise ConfigError(f"{several} with {printable(prefix, 80)!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.ledger.damage import check_types
@@ -191,14 +191,31 @@ def _is_one(row: Sequence[Any]) -> bool:
     return False
 
 
+class Place(NamedTuple):
+    """Where a check stands in the queue, by what it is ordered by."""
+
+    priority: float
+    not_before: float
+    id: int
+
+
+_BEHIND = (
+    "(c.priority < ? OR c.priority = ? AND (c.not_before > ? OR c.not_before = ? AND c.id > ?))"
+)
+_KEY_DIGITS = 64
+
+
 def where(
-    *conditions: tuple[str, Sequence[Any] | None], asked: Sequence[str] | None = None
-) -> tuple[str, tuple[Any, ...]]:
+    *conditions: tuple[str, Sequence[Any] | None], asked: Sequence[str] | None = None,
+    prefix: str = "", place: Place | None = None,
+) -> tuple[str, tuple[Any, ...]]:  # fmt: skip
     """Build a WHERE clause from the conditions that are set.
 
     Args:
         conditions: Column and the values it may have; None for any.
         asked: Campaigns that asked for the check; None for any.
+        prefix: What the check's key begins with, in hexadecimal.
+        place: A place in the queue; only checks behind it.
 
     Example:
         >>> where(("c.state", [0, 1]), ("c.tier", None))
@@ -213,6 +230,12 @@ def where(
         among = _among("q.campaign", asked)
         parts.append(f"EXISTS (SELECT 1 FROM asked q WHERE q.check_key = c.check_key AND {among})")
         values += asked
+    if prefix:
+        parts.append("c.check_key BETWEEN ? AND ?")
+        values += [bytes.fromhex(prefix.ljust(_KEY_DIGITS, digit)) for digit in "0f"]
+    if place is not None:
+        parts.append(_BEHIND)
+        values += [place.priority, *place[:2], *place[1:]]
     return ("WHERE " + " AND ".join(parts) if parts else ""), tuple(values)
 
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from verifier_ladder.ledger.asking import check_rows, request_rows, where
+from verifier_ladder.ledger.asking import Place, check_rows, request_rows, where
 from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.records import CheckRow, CheckState, Queued, Request, Vitals, Waiting
 from verifier_ladder.ledger.store import IN_LOG, Store, chunks
 from verifier_ladder.ledger.workqueue import MOST_LOOKED_AT
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 ALL = 2**62
 """LIMIT of a statement that has none."""
+
+
+def _place(connection: Connection, check_key: bytes) -> Place | None:
+    """Where a check stands in the queue; None if it is not there."""
+    row = connection.exec_driver_sql(
+        "SELECT priority, not_before, id FROM check_queue WHERE check_key = ?", (check_key,)
+    ).first()
+    return None if row is None else Place(*row)
 
 
 class SqlLooking(Store):
@@ -26,17 +38,22 @@ class SqlLooking(Store):
         verifier: str | None = None,
         tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
+        prefix: str = "",
+        after: bytes | None = None,
         limit: int | None = None,
         payloads: bool = True,
     ) -> list[CheckRow]:
         """See `Ledger.checks`."""
         found: list[CheckRow] = []
         with self._reading() as connection:
+            place = None if after is None else _place(connection, after)
+            if after is not None and place is None:
+                return []
             for part in [None] if keys is None else chunks(list(dict.fromkeys(keys))):
                 clause, values = where(
                     ("c.state", states), ("c.check_key", part), ("c.tier", tiers),
                     ("c.verifier", None if verifier is None else [verifier]),
-                    asked=None if campaign is None else [campaign],
+                    asked=None if campaign is None else [campaign], prefix=prefix, place=place,
                 )  # fmt: skip
                 order = " ORDER BY c.priority DESC, c.not_before, c.id LIMIT ?"
                 size = ALL if limit is None else limit

@@ -60,6 +60,8 @@ class MemoryLooking(MemoryAccounts):
         verifier: str | None = None,
         tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
+        prefix: str = "",
+        after: bytes | None = None,
         limit: int | None = None,
         payloads: bool = True,
     ) -> list[CheckRow]:
@@ -67,10 +69,15 @@ class MemoryLooking(MemoryAccounts):
         wanted = None if keys is None else set(keys)
         with self._held():
             all_ever = states is None or any(state.is_final for state in states)
+            place = None if after is None else self._work.get(after)
+            if after is not None and place is None:
+                return []
             found = [
                 work
                 for work in (self._work if all_ever else self._open).values()
-                if (states is None or work.row.state in states)
+                if (place is None or _urgency(work) > _urgency(place))
+                and work.row.check_key.hex().startswith(prefix)
+                and (states is None or work.row.state in states)
                 and (wanted is None or work.row.check_key in wanted)
                 and verifier in {None, work.row.verifier}
                 and (tiers is None or work.row.tier in tiers)
@@ -178,4 +185,8 @@ class MemoryLooking(MemoryAccounts):
 
 def ordered(work: Iterable[Work]) -> list[Work]:
     """The most urgent first."""
-    return sorted(work, key=lambda w: (-w.row.priority, w.row.not_before, w.order))
+    return sorted(work, key=_urgency)
+
+
+def _urgency(work: Work) -> tuple[float, float, int]:
+    return -work.row.priority, work.row.not_before, work.order

@@ -276,6 +276,8 @@ class WorkQueue(ABC):
         verifier: str | None = None,
         tiers: Sequence[int] | None = None,
         keys: Sequence[bytes] | None = None,
+        prefix: str = "",
+        after: bytes | None = None,
         limit: int | None = None,
         payloads: bool = True,
     ) -> list[CheckRow]:
@@ -287,6 +289,9 @@ class WorkQueue(ABC):
             verifier: Their verifier's name, in any version.
             tiers: Their tiers.
             keys: Their check keys.
+            prefix: What their keys begin with, in hexadecimal.
+            after: Key of a check; those that come before it, and itself, are left out. Nothing
+                comes after one that is not there.
             limit: The most to give.
             payloads: Whether to read what they are about, which may be long; it is empty else.
 

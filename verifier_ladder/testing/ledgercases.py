@@ -216,6 +216,29 @@ class CaseTests:
         assert len(ledger.checks(keys=[key("check a"), key("nobody")])) == 1
         assert len(ledger.checks(limit=2)) == 2
 
+    def test_checks_are_read_part_by_part(self, ledger: Ledger) -> None:
+        enqueue(
+            ledger, check_row("a", priority=2.0), check_row("b", priority=2.0, not_before=1.0),
+            check_row("d", priority=2.0), check_row("c", priority=3.0),
+        )  # fmt: skip
+        whole = ledger.checks()
+        assert [whole[place].payload["content"] for place in (0, -1)] == ["c", "b"]
+        for place, row in enumerate(whole, 1):
+            assert ledger.checks(after=row.check_key) == whole[place:]
+        assert ledger.checks(after=whole[0].check_key, limit=1) == whole[1:2]
+        assert ledger.checks(after=key("nobody")) == []
+
+    def test_checks_are_named_by_the_start_of_their_keys(self, ledger: Ledger) -> None:
+        enqueue(ledger, *(check_row(f"{number}") for number in range(20)))
+        for row in ledger.checks():
+            digits = row.check_key.hex()
+            for length in (1, 2, 7, 64):
+                found = ledger.checks(prefix=digits[:length])
+                assert found == [
+                    each for each in ledger.checks()
+                    if each.check_key.hex().startswith(digits[:length])
+                ]  # fmt: skip
+
     def test_checks_are_chosen_by_verifier_and_tier(self, ledger: Ledger) -> None:
         enqueue(
             ledger, check_row("a"), check_row("b", verifier="dft", tier=2),

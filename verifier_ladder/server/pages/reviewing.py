@@ -2,7 +2,6 @@
 
 # Without postponed annotations: FastAPI reads them as they stand.
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from typing import Annotated, Any, Final, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -11,10 +10,11 @@ from fastapi.responses import RedirectResponse
 from verifier_ladder.arguments import whole_number
 from verifier_ladder.campaign import Campaign
 from verifier_ladder.casework.opencases import (
+    MOST_LOOKED_AT,
     OpenCase,
     case_of,
+    cases_of,
     hidden_fields,
-    open_case,
     other_tiers,
     read_answer,
 )
@@ -38,9 +38,12 @@ from verifier_ladder.verdict import Verdict
 
 router = APIRouter(dependencies=[visits("answer")])
 Key = Annotated[str, Query(pattern="^[0-9a-f]{64}$", description="Key of the case.")]
+After = Annotated[
+    str, Query(pattern="^([0-9a-f]{64})?$", description="What the page before says of it.")
+]
 By = Annotated[str, Query(max_length=200, description="Who reads, where no tokens are asked for.")]
 _LISTED: Final = 25
-"""Open cases that are listed."""
+"""Cases that a page lists."""
 _LOOKS: Final = 20
 """How often a page waits for a drawing: nothing of it changes while somebody types."""
 _WORDS: Final = ("yes", "no", "failed", "decline")
@@ -63,26 +66,27 @@ def reader_of(request: Request, told: str) -> str:
 # ---- What the pages say
 
 
-def review(request: Request, by: By = "") -> Facts:
+def review(request: Request, by: By = "", after: After = "") -> Facts:
     """The review queue: the next case, those that are claimed, and how far readers agree."""
     shared, reader = reviews_of(request), reader_of(request, by)
     asking = [v.name for v in shared.campaign.ladder.verifiers if v.waits]
     twice = [v.name for v in shared.campaign.ladder.verifiers if getattr(v, "readers", 1) > 1]
     told: Facts = {
         "campaign": shared.campaign.name, "reader": reader, "asking": asking, "held": [],
-        "open": [], "more": False, "agreement": {}, "lease": LEASE,
-        "_by": by,
+        "held_in_all": 0, "open": [], "after": "", "agreement": {}, "lease": LEASE,
+        "_by": by, "_is_first": not after, "_looked_at": MOST_LOOKED_AT,
     }  # fmt: skip
     if not reader:
         return told
     with shared.queue(reader) as queue:
         claims = queue.reviews.held(reader)
-        mine = {claim.case for claim in claims}
-        free = islice((c for c in queue.free() if c.check_key not in mine), _LISTED + 1)
-        listed = [_line(shared.campaign, case) for case in free]
+        page = queue.page(_LISTED, after=bytes.fromhex(after) if after else None)
         told["agreement"] = {name: queue.reviews.agreement(name) for name in twice}
-    told["held"] = _held(shared.campaign, claims)
-    return {**told, "open": listed[:_LISTED], "more": len(listed) > _LISTED}
+    return {
+        **told, "held": _held(shared.campaign, claims[:_LISTED]), "held_in_all": len(claims),
+        "open": [_line(shared.campaign, case) for case in page.cases],
+        "after": "" if page.after is None else page.after.hex(),
+    }  # fmt: skip
 
 
 def _line(campaign: Campaign, case: OpenCase) -> Facts:
@@ -95,14 +99,9 @@ def _line(campaign: Campaign, case: OpenCase) -> Facts:
 
 def _held(campaign: Campaign, claims: Sequence[Claim]) -> list[Facts]:
     """The cases that a reader has claimed, so far as they are open."""
-    found = [
-        (claim, open_case(campaign.ledger, campaign.name, campaign.ladder, claim.case))
-        for claim in claims
-    ]
-    return [
-        {**_line(campaign, case), "until": claim.until} for claim, case in found
-        if case is not None
-    ]  # fmt: skip
+    until = {claim.case: claim.until for claim in claims}
+    found = cases_of(campaign.ledger, campaign.name, campaign.ladder, list(until))
+    return [{**_line(campaign, case), "until": until[case.check_key]} for case in found]
 
 
 def case(request: Request, key: Key, by: By = "") -> Facts:
@@ -116,7 +115,7 @@ def case(request: Request, key: Key, by: By = "") -> Facts:
     with shared.queue(reader) as queue:
         reviews, now = queue.reviews, campaign.ledger.clock()
         claim = next((c for c in reviews.held(reader) if c.case == check.check_key), None)
-        mine = reviews.said_by(reader).get(check.check_key)
+        mine = reviews.said(check.check_key, reader)
         why = reviews.refusal(asked, reader)
         wanted = reviews.readers(asked)
         is_unblinded = reviews.has_unblinded(check.check_key, reader)
@@ -257,7 +256,7 @@ def _answer(action: _Action) -> None:
     value = read_answer(do if do in _WORDS else action.form.text("value"))
     with action.shared.queue(action.reader) as queue:
         is_concluded = queue.answer(action.claim, value, action.form.text("comment"))
-        concluded = queue.reviews.concluded() if is_concluded else {}
+        concluded = queue.reviews.concluded([action.key]) if is_concluded else {}
     if action.key in concluded:
         try:
             hand_in_concluded(action.shared.campaign, {action.key: concluded[action.key]})

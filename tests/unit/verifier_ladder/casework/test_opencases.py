@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from verifier_ladder.casework.opencases import _FIRST, FAILURE, _waiting, read_answer
+from verifier_ladder.casework.opencases import (
+    _FIRST,
+    _MORE,
+    FAILURE,
+    read_answer,
+    waiting_checks,
+)
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.measurement import Bound
 
@@ -34,12 +40,13 @@ def test_half_a_bound_is_refused(text: str) -> None:
         read_answer(text)
 
 
-@pytest.mark.parametrize("count", [0, 1, _FIRST - 1, _FIRST, _FIRST + 1, 3 * _FIRST])
+@pytest.mark.parametrize("count", [0, 1, _FIRST - 1, _FIRST, _FIRST + 1, 3 * _MORE])
 def test_each_open_case_is_read_once_however_many_there_are(count: int) -> None:
     rows = [SimpleNamespace(check_key=bytes([n // 256, n % 256])) for n in range(count)]
 
     class Queue:
-        def checks(self, *, limit: int | None = None, **_: Any) -> list[Any]:
-            return rows[:limit]
+        def checks(self, *, limit: int, after: bytes | None, **_: Any) -> list[Any]:
+            first = 0 if after is None else 256 * after[0] + after[1]
+            return rows[first : first + limit]  # The one behind which to begin has sunk.
 
-    assert rows == list(_waiting(Queue(), "c"))  # type: ignore[arg-type]
+    assert rows == list(waiting_checks(Queue(), "c"))  # type: ignore[arg-type]

@@ -413,6 +413,22 @@ def test_one_claims_the_next_case_and_answers_it(
     assert "No case is open to ada" in ada.get("/review").text
 
 
+def test_a_long_queue_is_listed_page_by_page(
+    come: Callable[..., Visitor], weighed: vl.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reviewing, "_LISTED", 2)
+    keys, ada = asked(weighed, "list a", "list b", "list c"), come(weighed)
+    first, page = ada.get("/review.json").json(), ada.get("/review").text
+    (onward,) = re.findall(r'rel="next" href="(/review[^"]*)"', page)
+    rest, last = ada.get(twin(unescape(onward))).json(), ada.get(unescape(onward)).text
+
+    assert [2, 1] == [len(part["open"]) for part in (first, rest)]
+    assert sorted(keys) == sorted(row["key"] for row in first["open"] + rest["open"])
+    assert ("", True, False) == (rest["after"], 'rel="first"' in last, 'rel="next"' in last)
+    assert 422 == ada.get("/review?after=nowhere").status_code
+    assert "There are no more" in ada.get(f"/review?after={'0' * 64}").text
+
+
 @pytest.mark.parametrize("do", ["failed", "decline"])
 def test_there_is_a_button_for_what_is_no_number(
     come: Callable[..., Visitor], weighed: vl.Campaign, do: str
