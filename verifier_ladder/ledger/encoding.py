@@ -264,6 +264,22 @@ def _block(head: dict[str, Any], parts: Sequence[dict[str, Any]]) -> Block:
     return block
 
 
+def holds(body: bytes, *sections: str) -> bool:
+    """Whether an entry has records of one of these sections, by what its head counts.
+
+    One whose head counts nothing, such as a damaged one, may have them.
+
+    Args:
+        body: The body of the entry.
+        sections: Such as `"verdicts"`.
+    """
+    try:
+        counts = orjson.loads(body.partition(b"\n")[0])["counts"]
+        return any(name in counts for name in sections)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return True
+
+
 def mentioned(body: bytes) -> dict[bytes, int]:
     """The content keys that an entry mentions.
 

@@ -74,7 +74,7 @@ def walls(ledger: Ledger, campaign: str) -> dict[int, float | None]:
 
 
 def _read(ledger: Ledger, row: CampaignRow) -> Tally:
-    from verifier_ladder.ledger.encoding import decode, reading
+    from verifier_ladder.ledger.encoding import decode, holds, reading
 
     tally = Tally(row.ladder)
     tally.alarms = drift_alarms(ledger, row.name)
@@ -87,7 +87,9 @@ def _read(ledger: Ledger, row: CampaignRow) -> Tally:
         for entry in ledger.entries():
             is_missing = bool(tally.unknown_checks or tally.unknown_contents)
             is_elsewhere = entry.campaign != row.name or entry.kind == "import"
-            if is_elsewhere and (is_missing or entry.kind in SUPERSEDING):
+            if not (is_elsewhere and (is_missing or entry.kind in SUPERSEDING)):
+                continue
+            if holds(entry.body, "verdicts", "candidates"):
                 tally.borrow(decode(entry.body))
     tally.believe()
     return tally

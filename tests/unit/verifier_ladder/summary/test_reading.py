@@ -1,7 +1,9 @@
 """What a summary says about campaigns whose numbers are known beforehand."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from histories import (
@@ -22,7 +24,8 @@ from verifier_ladder.cost import Cost
 from verifier_ladder.decision import Action
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import Ledger, open_ledger
-from verifier_ladder.ledger.records import Block, CheckState
+from verifier_ladder.ledger.memory import MemoryLedger
+from verifier_ladder.ledger.records import Block, CheckState, Entry
 from verifier_ladder.resource import Resource
 from verifier_ladder.reward import Reward
 from verifier_ladder.summary import TierSummary, summarise
@@ -374,6 +377,28 @@ def test_verdicts_of_another_campaign_are_borrowed_at_no_cost(ledger: Ledger) ->
     assert (summary.tiers[0].accepted, summary.tiers[0].reused) == (1, 1)
     assert summary.best[0].scores[Tier.FAST].value == -6.0
     assert (summary.runs[0].checks, summary.runs[0].reused) == (0, 2)
+
+
+class Torn(MemoryLedger):
+    """A ledger of which all parts of one entry are lost."""
+
+    lost = 0
+
+    def entries(self, **wanted: Any) -> Iterator[Entry]:
+        for entry in super().entries(**wanted):
+            head, _, _ = entry.body.partition(b"\n")
+            yield entry._replace(body=head if entry.id == self.lost else entry.body)
+
+
+def test_what_holds_no_verdict_of_another_campaign_is_not_read() -> None:
+    ledger = Torn()
+    first, second = History(ledger, "first"), History(ledger, "second")
+    first.score([WATER])
+    first.score([replace(WATER, cached=(GATE, ESTIMATE))])
+    ledger.lost = ledger.newest()
+    second.score([measured(-3.0, first)[1]])
+
+    assert summarise(ledger, "second").best[0].scores[Tier.FAST].value == -6.0
 
 
 def test_what_was_kept_of_a_call_before_its_samples_is_theirs(history: History) -> None:
