@@ -20,7 +20,7 @@ from verifier_ladder.server.admission import Admission
 from verifier_ladder.server.artifacts import attachment
 from verifier_ladder.server.limits import Limits
 from verifier_ladder.server.pages import asking, comparing, exporting, numbers
-from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset
+from verifier_ladder.server.pages.rendering import ASSETS, as_json, asset, prepare
 from verifier_ladder.server.pages.structure import structure
 from verifier_ladder.server.pages.viewer import Viewer
 from verifier_ladder.server.pages.visitors import shown, to_login
@@ -130,7 +130,7 @@ def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) ->
         title="verifier-ladder: pages", version=__version__, docs_url=None, redoc_url=None,
         description="What is in a ledger, for people and as JSON.", lifespan=lifespan,
     )  # fmt: skip
-    app.state.viewer = viewer
+    app.state.viewer, viewer.prepare = viewer, prepare
     for kind in (LadderError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
     app.add_middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=5)

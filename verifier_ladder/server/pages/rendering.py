@@ -129,6 +129,15 @@ def render(
     return made
 
 
+def prepare() -> None:
+    """Read all templates and what pages load late: that takes as long as several pages."""
+    from verifier_ladder.scheduler.engines import pool
+
+    del pool
+    for name in _templates().list_templates():
+        _templates().get_template(name)
+
+
 @cache
 def _templates() -> Any:
     from markupsafe import Markup, escape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
@@ -98,11 +98,15 @@ class Viewer:
         self._thread: Thread | None = None
         self._trouble = ""
         self._newest = 0
+        self.prepare: Callable[[], None] | None = None
+        """What is to be done beside the start, so that no page has to."""
 
     # -- behind the pages --------------------------------------------------------------------
 
     def start(self) -> None:
         """Keep the lists up to date from now on."""
+        if self.prepare is not None:
+            Thread(target=self.prepare, name="vl-prepare", daemon=True).start()
         self._thread = Thread(target=self._run, name="vl-viewer", daemon=True)
         self._thread.start()
 

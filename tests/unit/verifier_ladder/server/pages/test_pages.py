@@ -1,11 +1,13 @@
 """Pages about a ledger and their JSON twins, as a browser and a program get them."""
 
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 import viewed
 from fastapi.testclient import TestClient
@@ -14,6 +16,7 @@ from histories import ESTIMATE, GATE, History, Item, ladder_spec
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.reward import Reward
+from verifier_ladder.server.pages import rendering
 from verifier_ladder.server.pages.app import PAGES, POLICY, create_viewer
 from verifier_ladder.server.pages.rendering import asset
 from verifier_ladder.tier import Tier
@@ -46,6 +49,23 @@ See = Callable[[Path], Get]
 def twin(address: str) -> str:
     path, _, query = address.partition("?")
     return f"{path}.json?{query}"
+
+
+def test_once_a_viewer_has_started_no_page_has_to_read_its_template(
+    get: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_late(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a template is read for a page")
+
+    rendering._templates.cache_clear()
+    get.viewer.start()
+    for thread in threading.enumerate():
+        if thread.name == "vl-prepare":
+            thread.join(300)
+    monkeypatch.setattr(jinja2.Environment, "compile", read_late)
+
+    assert {200} == {get(address).status_code for address in ADDRESSES.values()}
+    assert 404 == get("/nowhere").status_code
 
 
 def test_there_is_a_test_address_for_each_page() -> None:
