@@ -34,6 +34,7 @@ from verifier_ladder.memory import (
     share,
     weigh,
     why_too_long,
+    written,
 )
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.asking import Asking
@@ -72,21 +73,10 @@ def _task_digests(given: Sequence[Given]) -> dict[int, bytes]:
     return {name: task_digest(task or {}) for name, task in tasks.items()}
 
 
-def _written(given: Given) -> int:
+def _whole_size(given: Given) -> int:
     """Bytes of a completion as it is written; objects of a trajectory take several times that."""
     content, turns = (given.content, given.turns) if isinstance(given, Candidate) else (given, ())
-    size = weigh(content)
-    if isinstance(content, str) and not content.isascii():  # Python keeps it in two forms.
-        size = 2 * len(content.encode("utf-8", "surrogatepass"))
-    return size + (len(canonical_json(turns_json(turns))) if turns else 0)
-
-
-def _others(
-    new: Mapping[Hashable, Given], found: Mapping[Hashable, Standing]
-) -> tuple[list[Hashable], list[Given]]:
-    """Keys and candidates that have no standing yet."""
-    left = {key: given for key, given in new.items() if key not in found} if found else new
-    return list(left), list(left.values())
+    return weigh(content, written) + (len(canonical_json(turns_json(turns))) if turns else 0)
 
 
 class Intake:
@@ -135,9 +125,7 @@ class Intake:
         until: float | None,
         arrivals: Arrivals,
     ) -> dict[Hashable, Standing]:
-        found = self._too_long(new)
-        keys, givens = _others(new, found)
-        sizes = self._sizes(givens)
+        found, keys, givens, sizes = self._sized(new)
         jobs = (
             self._job(keys[part], givens[part], sum(sizes[part]), arrivals, found)
             for part in self._parts(sizes)
@@ -155,14 +143,14 @@ class Intake:
         """Bring candidates in without asking any verifier; one standing each, in order."""
         keys = memo_keys(candidates)
         new: dict[Hashable, Given] = dict(zip(keys, candidates, strict=True))
-        arrivals, found = Arrivals(), self._too_long(new)
-        names, givens = _others(new, found)
+        arrivals = Arrivals()
+        found, names, givens, sizes = self._sized(new)
 
         def job(part: slice) -> Job:
             standings, _ = yield from self._enter(givens[part], arrivals)
             found.update(zip(names[part], standings, strict=True))
 
-        drive(map(job, self._parts(self._sizes(givens))), None, window=self._window)
+        drive(map(job, self._parts(sizes)), None, window=self._window)
         return [found[key] for key in keys], arrivals
 
     def recall(self, candidate: Candidate, key: bytes, given: str | bytes | None) -> Standing:
@@ -203,23 +191,32 @@ class Intake:
         turns = [g.turns if isinstance(g, Candidate) else () for g in givens]
         lengths = list(map(len, contents))
         is_little = sum(lengths) * LONGEST_CHARACTER <= self._piece // self._engine.workers
-        sizes = lengths if is_little else list(map(weigh, contents))
+        sizes = lengths if is_little else [weigh(content, written) for content in contents]
         if not any(turns):
             return sizes
-        return [size + weigh(each) for size, each in zip(sizes, turns, strict=True)]
+        return [size + weigh(each, written) for size, each in zip(sizes, turns, strict=True)]
 
-    def _too_long(self, new: Mapping[Hashable, Given]) -> dict[Hashable, Standing]:
-        """Those of which there is no room for what they become while they are written."""
-        sizes = self._sizes(new.values())
+    def _sized(
+        self, new: Mapping[Hashable, Given]
+    ) -> tuple[dict[Hashable, Standing], list[Hashable], list[Given], list[int]]:
+        """Say of those that there is no room for, as they are written, that they are too long.
+
+        Returns:
+            Their standings; keys, candidates and sizes of the others.
+        """
+        givens = list(new.values())
+        sizes, refused = self._sizes(givens), dict[Hashable, Standing]()
         if max(sizes, default=0) <= self._longest:
-            return {}
-        long = [key for key, size in zip(new, sizes, strict=True) if size > self._longest]
-        written = {key: _written(new[key]) for key in long}
-        return {
-            key: self._unasked(new[key], why_too_long(size), failed_at="memory")
-            for key, size in written.items()
-            if size > self._longest
-        }
+            return refused, list(new), givens, sizes
+        left = []
+        for key, given, size in zip(new, givens, sizes, strict=True):
+            if size > self._longest and (whole := _whole_size(given)) > self._longest:
+                why = why_too_long(whole)
+                refused[key] = self._unasked(given, why, failed_at="memory")
+            else:
+                left.append((key, given, size))
+        keys, givens, sizes = map(list, zip(*left, strict=True)) if left else ([], [], [])
+        return refused, keys, givens, sizes
 
     def _parts(self, sizes: Sequence[int]) -> Iterator[slice]:
         """Cut into what one worker is given at once; in this process only long text is cut."""

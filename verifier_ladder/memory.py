@@ -25,22 +25,31 @@ BATCHES = 1 / 32
 """Share for the candidates that all workers are given at one time; there are four copies too."""
 BACKLOG = 1 / 8
 """Share for the candidates that wait for a shadow."""
-_LONGEST = 1 / 32
-"""Share for one candidate, of what `_UNCUT` leaves; what is longer than a piece is alone."""
-_UNCUT = 16 * 2**20
-"""Bytes of what is the same at any setting: connections, threads, the beginning of a call."""
+_FIXED = 8 * 2**20
+"""Bytes of what is the same at any setting: connections, threads, the first samples."""
+_LONGEST, _CALL = 1 / 32, 16 * 2**20
+"""Share for one candidate, of what a call leaves with a few samples; what is longer than a piece
+is alone."""
 _LITTER = 1 / 16
 """Share that may be used before the C library is asked for what it keeps."""
 _MIB = 2**20
 _REST = 20
 """How many times as long as that took passes at least until it is asked again."""
-LONGEST_CHARACTER = 8
-"""Bytes of a character beyond ASCII: Python keeps a second form, UTF-8, once it was written."""
+LONGEST_CHARACTER = 12
+"""Most bytes that `written` finds for one character."""
+_SLICE = 2**20
+"""Characters of a text that are looked at together."""
+_PLAIN = bytes(byte for byte in range(32, 256) if byte not in b'"\\')
+"""Bytes of UTF-8 that JSON writes as they are."""
+_SHORT = b'"\\\b\t\n\f\r'
+"""Those that it writes with a backslash before; all others take six."""
+_LATIN, _TWO_BYTES = bytes(range(0xC4)), bytes(range(0xF0))
+"""Bytes of UTF-8 of characters that Python holds in one, and in two."""
 
 
 def share(part: float) -> int:
-    """Bytes of a part of the setting."""
-    return int(part * _whole(os.environ.get("VLADDER_CACHE_MEMORY")))
+    """Bytes of a part of what can be shared out."""
+    return int(part * (_whole(os.environ.get("VLADDER_CACHE_MEMORY")) - _FIXED))
 
 
 @lru_cache(1)
@@ -52,7 +61,7 @@ def _whole(told: str | None) -> int:
 
 def longest() -> int:
     """Bytes of the longest candidate that is taken."""
-    return int((share(1.0) - _UNCUT) * _LONGEST)
+    return int((share(1.0) - _CALL) * _LONGEST)
 
 
 def why_too_long(size: int) -> str:
@@ -60,11 +69,11 @@ def why_too_long(size: int) -> str:
 
     Example:
         >>> why_too_long(2**24).partition(" (")[2]
-        '16.0 MiB of at most 7.5); set it to 528MiB'
+        '16.0 MiB of at most 7.2); set it to 536MiB'
     """
     return (
         f"longer than VLADDER_CACHE_MEMORY has room for ({size / _MIB:.1f} MiB of at most "
-        f"{longest() / _MIB:.1f}); set it to {ceil((size / _LONGEST + _UNCUT) / _MIB)}MiB"
+        f"{longest() / _MIB:.1f}); set it to {ceil((size / _LONGEST + _CALL + _FIXED) / _MIB)}MiB"
     )
 
 
@@ -124,21 +133,54 @@ litter = Litter(_trim)
 """That of this process."""
 
 
-def weigh(value: Any) -> int:
+def weigh(value: Any, of_text: Callable[[str], int] | None = None) -> int:
     """About how many bytes plain data, a candidate or a turn takes.
+
+    Args:
+        value: What is weighed.
+        of_text: Bytes of a text in it: `held`, unless told otherwise, or `written`.
 
     Example:
         >>> weigh({"tests": ["x" * 1000]}) > 1000
         True
+        >>> weigh([chr(1) * 1000], written) > 6000  # JSON takes six bytes for each.
+        True
     """
+    of_text = of_text or held
     if isinstance(value, str):
-        return getsizeof(value) if value.isascii() else LONGEST_CHARACTER * len(value)
+        return of_text(value)
     if isinstance(value, Mapping):
-        return getsizeof(value) + sum(weigh(k) + weigh(v) for k, v in value.items())
+        parts = (weigh(k, of_text) + weigh(v, of_text) for k, v in value.items())
+        return getsizeof(value) + sum(parts)
     if isinstance(value, (list, tuple)):
-        return getsizeof(value) + sum(map(weigh, value))
+        return getsizeof(value) + sum(weigh(each, of_text) for each in value)
     if hasattr(value, "__dict__") and not isinstance(value, (int, float)):  # No enumeration.
-        return weigh(vars(value))
+        return weigh(vars(value), of_text)
     if names := getattr(value, "__slots__", ()):
-        return sum(weigh(getattr(value, name, None)) for name in names)
+        return sum(weigh(getattr(value, name, None), of_text) for name in names)
     return getsizeof(value)
+
+
+def held(text: str) -> int:
+    """At most so many bytes are taken by a text that is kept, in both forms; told at once."""
+    return getsizeof(text) if text.isascii() else 8 * len(text)
+
+
+def written(text: str) -> int:
+    """Bytes of a text as JSON; beyond ASCII, with both forms in which Python keeps it then."""
+    encoded = as_json = 0
+    width = 1
+    for at in range(0, len(text), _SLICE):  # So that a text of any length is not copied whole.
+        part = text[at : at + _SLICE].encode("utf-8", "surrogatepass")
+        escaped = part.translate(None, _PLAIN)
+        encoded += len(part)
+        as_json += len(part) + len(escaped) + 4 * len(escaped.translate(None, _SHORT))
+        width = max(width, _width(part))
+    return as_json if text.isascii() else as_json + encoded + width * len(text)
+
+
+def _width(utf8: bytes) -> int:
+    """Bytes of each character of a text that Python holds, by the widest that is in it."""
+    if utf8.isascii() or not (wide := utf8.translate(None, _LATIN)):
+        return 1
+    return 4 if wide.translate(None, _TWO_BYTES) else 2

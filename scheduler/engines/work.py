@@ -11,7 +11,7 @@ from verifier_ladder.errors import LedgerError
 from verifier_ladder.keys import content_key
 from verifier_ladder.ledger.records import CheckRow, Claim
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN
-from verifier_ladder.memory import weigh
+from verifier_ladder.memory import weigh, written
 from verifier_ladder.scheduler.engines.job import (
     BatchAnswer,
     BatchFuture,
@@ -91,7 +91,7 @@ class Work:
         self._flight = flight
         self._claims = dict(enumerate(claims))
         self.size = len(claims)
-        self.bytes_ = sum(weigh(claim.check.payload) for claim in claims)
+        self.bytes_ = sum(weigh(claim.check.payload, written) for claim in claims)
         """About how long its candidates are."""
         self._limit = limit
         self._due = monotonic() + _LONG

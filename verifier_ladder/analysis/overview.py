@@ -68,7 +68,7 @@ class Overview:
                 else counts.samples - known, "mean": counts.rewards.mean, "best": None,
                 "revised": counts.revised,
             },
-            "winner": self._candidate(self.best[0]) if self.best else None,
+            "winner": self._winner(),
             "best": None if self.best is None else list(map(self._candidate, self.best)),
             "alarms": list(told.alarms), "cases": plain(self.cases),
             "runs": plain(told.runs),
@@ -88,6 +88,12 @@ class Overview:
                           if v["tier"] == tier.tier.label],
             "checks": made.checks(tier.tier), "resources": plain(made.resources(tier.tier)),
         }  # fmt: skip
+
+    def _winner(self) -> dict[str, Any] | None:
+        """The best; not known among equals, for which was seen last stands in the entries only."""
+        best = self.best or ()
+        is_alone = len({one.score.value for one in best[:2]}) == len(best[:2])
+        return self._candidate(best[0]) if best and is_alone else None
 
     def _candidate(self, best: Best) -> dict[str, Any]:
         top = self.totals.status.tiers[-1].tier.label

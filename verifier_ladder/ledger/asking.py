@@ -15,7 +15,7 @@ from verifier_ladder.ledger.records import CheckRow, CheckState, Request
 from verifier_ladder.ledger.schema import RESERVE
 from verifier_ladder.ledger.store import marks
 from verifier_ladder.ledger.values import dumps, read_object
-from verifier_ladder.memory import PIECE, cuts, share, weigh
+from verifier_ladder.memory import PIECE, cuts, share, weigh, written
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -66,7 +66,7 @@ def add_requests(
     """Ask for checks, each with the samples that wait for it."""
     dialect, most = dialect_of(connection), share(PIECE)
     for apart in _apart([asked_by(*each) for each in enqueue]):
-        for part in cuts([weigh(check.payload) for check in apart], most):
+        for part in cuts([weigh(check.payload, written) for check in apart], most):
             columns = _check_columns(connection, apart[part])
             dialect.insert(connection, "check_queue", columns, _JOIN)
     requests = {request[:5]: request for _, waiting in enqueue for request in waiting}
@@ -82,7 +82,7 @@ def add_requests(
 def write_requests(connection: Connection, requests: Sequence[Request]) -> None:
     """Write requests for checks that are asked for, or others over them."""
     dialect = dialect_of(connection)
-    for part in cuts([weigh(request.state) for request in requests], share(PIECE)):
+    for part in cuts([weigh(request.state, written) for request in requests], share(PIECE)):
         columns = _request_columns(requests[part])
         dialect.bound(connection, columns["state"])
         dialect.insert(

@@ -47,7 +47,7 @@ from verifier_ladder.ledger.records import (
 )
 from verifier_ladder.ledger.values import dumps, loads
 from verifier_ladder.ledger.workqueue import NOTHING_BEGUN, any_check
-from verifier_ladder.memory import weigh
+from verifier_ladder.memory import weigh, written
 from verifier_ladder.rate import Rate
 from verifier_ladder.verdict import Verdict
 
@@ -147,7 +147,7 @@ class MemoryQueue(MemoryLooking):
                     and takes(row)
                 ):
                     continue
-                if claims and weigh(row.payload) > room:
+                if claims and weigh(row.payload, written) > room:
                     break
                 payers = self._payers(row, wanted.get(row.check_key, {}))
                 amounts = micros(reserve(row))
@@ -167,7 +167,7 @@ class MemoryQueue(MemoryLooking):
                     run=payers[payer],
                 )  # fmt: skip
                 claims.append(Claim(work.row, work.row.fence))
-                room -= weigh(row.payload)
+                room -= weigh(row.payload, written)
             if rate is not None and claims:
                 self._rates[rate.name] = rate.taken(self._full_at(rate), now, len(claims))
         return claims

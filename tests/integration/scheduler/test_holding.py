@@ -60,7 +60,7 @@ def test_the_best_are_found_without_asking_for_all() -> None:
 def test_no_text_stays_of_what_others_are_compared_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "40MiB")
     asked: list[str] = []
     searching, size = ladder(asked), 500_000
     with vl.Campaign.open("search", ladder=searching, ledger=tmp_path / "ledger.db") as campaign:

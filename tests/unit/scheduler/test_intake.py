@@ -123,7 +123,7 @@ def test_a_standing_is_complete_though_the_memory_is_emptied_meanwhile(
 
     def emptying(keys: Sequence[bytes]) -> dict[bytes, Verdict]:
         monkeypatch.undo()
-        taken(intake, [f"{number} of another caller" * 2**14 for number in range(40)])
+        taken(intake, [f"{number} of another caller" * 2**13 for number in range(80)])
         assert intake.cache.given(["a"]) == [None]
         return look_up(keys)
 
@@ -138,12 +138,26 @@ def test_what_there_is_no_room_for_is_not_known(
 ) -> None:
     monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
     intake = new_intake(ledger)
-    too_long = Candidate("text", "a", turns=(Turn("x" * 2**19),))
+    too_long = Candidate("text", "a", turns=(Turn("x" * 2**18),))
 
     short, accented, *others = taken(
-        intake, ["a", "x" * 2**17 + "é", "x" * 2**19, "é" * 2**18, too_long]
+        intake, ["a", "x" * 2**16 + "é", "x" * (2**18 + 1), "é" * 2**17, too_long]
     )
 
     assert (None, None) == (short.problem, accented.problem)
     assert ["memory"] * 3 == [one.problem.failed_at for one in others if one.problem]
     assert [] == [verdict for one in others for verdict in one.verdicts.values()]
+
+
+def test_what_a_text_becomes_as_json_is_what_there_must_be_room_for(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
+    intake = new_intake(ledger)
+    most = 2**18 - 100
+
+    fits = taken(intake, ["\1" * (most // 6), "\n" * (most // 2), "\x7f" * most])
+    too_long = taken(intake, ["\1" * (most // 5), "é" + "\1" * (most // 6), "\n" * (most - 1)])
+
+    assert [None] * 3 == [one.problem for one in fits]
+    assert ["memory"] * 3 == [one.problem.failed_at for one in too_long if one.problem]

@@ -195,6 +195,19 @@ def test_one_that_another_verifier_of_the_top_tier_rejects_is_none_of_the_best()
         assert told.as_json()["winner"]["content"] == summary.winner.content == "O"
 
 
+@pytest.mark.parametrize("order", [[WATER, METHANOL], [METHANOL, WATER]], ids=["CO", "O"])
+def test_of_equals_the_newest_wins_which_an_overview_does_not_know(order: list[Item]) -> None:
+    with open_ledger(None) as ledger:
+        History(ledger).score(order)
+        for item in order:
+            judged(ledger, item, Verdict.accept(-3.0))
+        told, winner = overview(ledger, "try").as_json(), summarise(ledger, "try").winner
+
+        assert (told["winner"], len(told["best"])) == (None, 2)
+        assert winner is not None
+        assert winner.content == order[-1].canonical
+
+
 def test_what_a_later_version_says_counts_instead() -> None:
     with open_ledger(None) as ledger:
         history = History(ledger)
