@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from markupsafe import Markup
 
 from verifier_ladder.candidate import Candidate
+from verifier_ladder.report.mmcif import as_pdb, is_mmcif
+from verifier_ladder.summary.amounts import plural
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.verdict import Outcome, Verdict
 
@@ -24,15 +26,18 @@ if TYPE_CHECKING:
 Format = Literal["xyz", "pdb"]
 FORMATS: Final[dict[str, Format]] = {
     "cif": "xyz", "vasp": "xyz", "poscar": "xyz", "xyz": "xyz", "extxyz": "xyz", "pdb": "pdb",
-    "ent": "pdb",
+    "ent": "pdb", "mmcif": "pdb",
 }  # fmt: skip
-"""Endings of files that hold a structure: what a viewer is given of each."""
+"""Endings of files that hold a structure: what a viewer is given of each, unless `format_of` its
+text is another."""
 KINDS: Final[dict[str, Format]] = {"crystal": "xyz", "structure": "pdb"}
 """Kinds of candidates that are one."""
 LARGEST: Final = 1_000_000
 """Bytes of a file that is read, and of the structure that is served."""
 MOST_ATOMS: Final = 1000
 """Of a cell; of a protein as many residues."""
+_LANGUAGES = ("cif", "mmcif")
+"""Labels of code blocks that hold a protein's mmCIF file."""
 _STILL = 60
 """Atoms of a cell that is drawn without a viewer."""
 _FILE = "structure.txt"
@@ -40,6 +45,16 @@ _COORDINATE = r"-?[0-9]{1,5}\.[0-9]{1,4}"
 _HEAD = re.compile(rf'[0-9]{{1,5}}\nLattice="{_COORDINATE}(?: {_COORDINATE}){{8}}"')
 _ATOM = re.compile(rf"[A-Z][a-z]?(?: {_COORDINATE}){{3}}")
 _RECORD = re.compile(r"(?:ATOM  [ 0-9A-Z.\-]{72}|TER|END)")
+
+
+def format_of(text: str, form: Format) -> Format:
+    """What a viewer is given of a text: crystals and proteins have files that end in `.cif`.
+
+    Args:
+        text: The text.
+        form: What its file's name promises.
+    """
+    return "pdb" if is_mmcif(text) else form
 
 
 class Structure(NamedTuple):
@@ -98,9 +113,9 @@ def _numbers(row: Any) -> str:
 
 
 class ProteinReading(SingleVerifier):
-    """Reads a protein's PDB file, also of one that no force field should see."""
+    """Reads a protein's PDB or mmCIF file, also of one that no force field should see."""
 
-    name, version, kind = "protein-reading", "1", "structure"
+    name, version, kind = "protein-reading", "2", "structure"
     timeout = 10.0
     memory = 2**30
     batch_size = 1
@@ -110,8 +125,9 @@ class ProteinReading(SingleVerifier):
         from verifier_ladder.tiers.fast import protein
         from verifier_ladder.tiers.fast.extraction import DOCUMENT, answers
 
-        found = answers(candidate.content, DOCUMENT, protein.HOW, languages=protein.LANGUAGES)
-        whole = protein.read(found[0], MOST_ATOMS)
+        languages = (*protein.LANGUAGES, *_LANGUAGES)
+        (found, *_) = answers(candidate.content, DOCUMENT, protein.HOW, languages=languages)
+        whole = protein.read(as_pdb(found) if is_mmcif(found) else found, MOST_ATOMS)
         evidence = {"chains": len(whole.chains), "residues": len(whole.residues)}
         text = "\n".join(_pdb(whole.chains))
         return Verdict.accept(evidence=evidence, artifacts={_FILE: text.encode()})
@@ -167,7 +183,7 @@ def _is_written(text: str, form: Format) -> bool:
 
 def _protein(verdict: Verdict) -> tuple[str, None]:
     chains, residues = (int(verdict.evidence[name]) for name in ("chains", "residues"))
-    return f"{residues} residues in {chains} chain{'s' if chains != 1 else ''}", None
+    return f"{plural(residues, 'residue')} in {plural(chains, 'chain')}", None
 
 
 def _crystal(verdict: Verdict) -> tuple[str, Markup | None]:

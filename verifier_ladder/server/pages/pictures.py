@@ -187,6 +187,7 @@ def _structures(
     offered, still = list[Offered](), None
     form = structures.KINDS.get(found.kind)
     if form is not None and content is not None and len(content) <= structures.LARGEST:
+        form = structures.format_of(content, form)
         verdict = readings.of(structures.READERS[form], content)
         shown = None if verdict is None else structures.structure_of(verdict, form)
         if shown is not None:

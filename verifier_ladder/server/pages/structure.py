@@ -7,7 +7,14 @@ from fastapi import HTTPException, Query, Request, Response
 
 from verifier_ladder.analysis.candidates import Listed
 from verifier_ladder.ledger import Ledger
-from verifier_ladder.report.structures import FORMATS, KINDS, LARGEST, READERS, structure_of
+from verifier_ladder.report.structures import (
+    FORMATS,
+    KINDS,
+    LARGEST,
+    READERS,
+    format_of,
+    structure_of,
+)
 from verifier_ladder.server.pages.asking import CampaignNamed, Digest, Task, viewer_of
 from verifier_ladder.server.pages.viewer import Viewer
 
@@ -35,6 +42,7 @@ def structure(
     form = FORMATS.get(file.rpartition(".")[2].lower()) if file else KINDS.get(found.kind)
     if text is None or form is None or len(text) > LARGEST:
         raise HTTPException(404, "there is no structure, or none that is small enough to be shown")
+    form = format_of(text, form)
     verdict = viewer.read(READERS[form], text, _WAIT)
     if verdict is None:
         return Response("It takes too long to read this structure.", 503, media_type=_TYPE)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from crystals import PROTOTYPES, poscar
+from mmciffiles import mmcif
 from peptides import HELIX, pdb, peptide
 
 from verifier_ladder.artifact import Artifact
@@ -46,6 +47,31 @@ def test_a_protein_is_told_atom_by_atom() -> None:
     assert "script" not in made.text
     assert {78} == set(map(len, atoms))
     assert made.name == "4 residues in 1 chain"
+
+
+def test_a_protein_in_an_mmcif_file_is_that_of_its_pdb_file() -> None:
+    water = "HETATM 98 O O . HOH W 1 ? 1.0 2.0 3.0 1 W 1"
+    quoted = 'HETATM 99 O "O5\'" . GLC G 1 ? 1.0 2.0 3.0 1 G 1'
+    other = "ATOM 97 N N . ALA LA 1 ? 9.0 9.0 9.0 1 AA 2"
+    made = shown(mmcif(PEPTIDE, water, quoted, other), "pdb")
+
+    assert made is not None
+    assert made == shown(PEPTIDE, "pdb")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "ATOM 1 N",
+        "ATOM 97 N N . ALA LA 9 ? nan 9.0 9.0 9 AA 1",
+        "ATOM 97 <b> <b> . ALA LA 1 ? 9.0 9.0 9.0 1 AA 1",
+        "ATOM 97 N N . ALA LA 99999 ? 9.0 9.0 9.0 99999 AA 1",
+        "ATOM 97 N N . ALA LA 9 B 9.0 9.0 9.0 9 AA 1",
+        "<script>",
+    ],
+)
+def test_an_mmcif_file_that_is_broken_is_not_shown(broken: str) -> None:
+    assert shown(mmcif(PEPTIDE, broken), "pdb") is None
 
 
 @pytest.mark.parametrize(

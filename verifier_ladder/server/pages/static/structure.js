@@ -107,7 +107,8 @@
         structure(button.dataset.structure), load(button.dataset.library),
       ]);
       box.hidden = false;
-      const viewer = draw(box, text, button.dataset.format);
+      // A file that ends in .cif may hold a crystal or a protein.
+      const viewer = draw(box, text, text.startsWith("ATOM") ? "pdb" : button.dataset.format);
       box.addEventListener("keydown", (event) => {
         const act = KEYS[event.key];
         if (!act || event.ctrlKey || event.metaKey || event.altKey) return;

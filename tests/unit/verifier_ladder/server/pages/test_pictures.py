@@ -14,6 +14,8 @@ import viewed
 from crystals import PROTOTYPES, poscar
 from fastapi.testclient import TestClient
 from histories import GATE, XTB, History, Item, ladder_spec
+from mmciffiles import mmcif
+from peptides import HELIX, pdb, peptide
 
 from verifier_ladder.candidate import Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.ledger import open_ledger
@@ -123,6 +125,16 @@ def test_a_structure_is_served_as_plain_text(see: See) -> None:
     )  # fmt: skip
     assert "nosniff" == answer.headers["x-content-type-options"]
     assert answer.text.split("\n")[1].startswith('Lattice="')
+
+
+def test_a_file_that_ends_in_cif_may_hold_a_protein(see: See) -> None:
+    made = item("AAAA", "protein")
+    folded = Verdict.accept(artifacts={"model.cif": mmcif(pdb(peptide("AAAA", HELIX))).encode()})
+    get = see([made], spec("protein"), after=lambda h: h.check(made, XTB, folded))
+    (told,) = get(address(made, "candidate.json")).json()["structures"]
+    link = address(made, "structure.txt", check=told["check"], file=told["file"])
+
+    assert get(link).text.startswith("ATOM ")
 
 
 def test_a_file_beside_a_verdict_is_a_structure_too(see: See) -> None:
