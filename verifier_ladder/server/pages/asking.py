@@ -237,7 +237,14 @@ def candidate(request: Request, campaign: CampaignNamed, key: Digest, task: Task
         "entries": entries, "entries_in_all": count,
         "proof": [_proof(viewer, event) for event in events], **made.facts(),
         "_drawings": drawn, "_again": again or made.is_late, "_most": _MOST_SHOWN,
+        "_weight": _weight(events),
     }  # fmt: skip
+
+
+def _weight(events: Sequence[Event]) -> float:
+    """How many times an answer counts in the rewards, for the samples that were not drawn."""
+    weights = [e.facts.get("factor") for e in events if e.sort == "decision"]
+    return max(filter(None, weights), default=1.0)
 
 
 def _asked_because(events: Sequence[Event]) -> dict[str, str]:
