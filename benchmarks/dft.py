@@ -23,8 +23,10 @@ from time import process_time
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.tiers.high_fidelity import dispersion as corrections
-from verifier_ladder.tiers.high_fidelity.dft import Dft, Level, pyscf, single_threaded
+from verifier_ladder.tiers.high_fidelity.basis import rough_numbers
+from verifier_ladder.tiers.high_fidelity.dft import Dft, pyscf, single_threaded
 from verifier_ladder.tiers.high_fidelity.dftproperties import DEFAULT, DftProperties
+from verifier_ladder.tiers.high_fidelity.level import Level
 from verifier_ladder.tiers.simulation.conformer import Geometry, conformer
 from verifier_ladder.tiers.simulation.xtb import KCAL_PER_HARTREE, Xtb
 
@@ -61,7 +63,7 @@ def measured(most: int, level: str) -> None:
         found: dict[str, float] = {}
         for row in rows:
             smiles = row["smiles"]
-            if row["quantity"] != quantity or method.rough_functions(smiles) > most:
+            if row["quantity"] != quantity or method.rough_functions(rough_numbers(smiles)) > most:
                 continue
             verdict = verifier.judge([Candidate("molecule", smiles)])[0]
             if verdict.score is None:
@@ -84,7 +86,7 @@ def cost(most: int) -> None:
     verifier.judge([Candidate("molecule", "O")])  # What is done once in a process.
     for smiles in SIZES:
         candidate = Candidate("molecule", smiles)
-        functions = Level.read(DEFAULT).rough_functions(smiles)
+        functions = Level.read(DEFAULT).rough_functions(rough_numbers(smiles))
         if functions > most:
             continue
         began = process_time()

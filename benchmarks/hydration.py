@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from verifier_ladder.candidate import Candidate
-from verifier_ladder.tiers.high_fidelity.dft import DftHydration, Level
+from verifier_ladder.tiers.high_fidelity.basis import rough_numbers
+from verifier_ladder.tiers.high_fidelity.dft import DftHydration
+from verifier_ladder.tiers.high_fidelity.level import Level
 from verifier_ladder.tiers.simulation.xtb import CORRECTION, XtbHydration
 from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.verdict import Verdict
@@ -77,7 +79,7 @@ def of_dft(most: int) -> None:
     """Of molecules with so many basis functions at most."""
     verifier = DftHydration()
     size = Level.read(verifier.settings["level"]).rough_functions
-    rows = [each for each in read(MEASURED, "value") if 0 < size(each[0]) <= most]
+    rows = [each for each in read(MEASURED, "value") if 0 < size(rough_numbers(each[0])) <= most]
     found = {smiles: verdict.score for smiles, verdict in judged(verifier, rows).items()}
     compare("dft-hydration", verifier.deviation, found, rows)
 

@@ -118,6 +118,7 @@ def crystal_gate(key: Key) -> None:
     _hostile(key)
     _mutants(key)
     _groups(key)
+    _states(key)
 
 
 def _written(key: Key) -> None:
@@ -416,6 +417,41 @@ def _groups(key: Key) -> None:
         (quartz, "_symmetry_space_group_name_H-M ?", "a group that is not known"),
     ):  # fmt: skip
         key.add(_of_group(solid, told), None, NO, why, "generator: International Tables")
+
+
+def _states(key: Key) -> None:
+    """Charges and moments that a file tells, and what else edits of the reader leave out."""
+    salt = PROTOTYPES["NaCl"]
+    text, table = xyz(salt), cif(salt)
+    head, *rows = text.splitlines()[1:]
+
+    def with_column(name: str, *values: str) -> str:
+        lines = (f"{row} {values[place % len(values)]}" for place, row in enumerate(rows))
+        return "\n".join([str(len(rows)), head.replace(":pos:R:3", f":pos:R:3:{name}"), *lines])
+
+    def with_field(said: str) -> str:
+        return text.replace("Properties=", f"{said} Properties=")
+
+    diamond = made("C", cell(3.567, 3.567, 3.567), (0, 0, 0))
+    iron = made("Fe", cell(5.74, 5.74, 5.74), (0, 0, 0))
+    for said, outcome, why, settings in (
+        (f"{table}_space_group_magn.number_BNS 1.1\n", NO, "a magnetic group", {}),
+        (with_field("charge=1"), NO, "a charge", {}),
+        (with_field("multiplicity=3"), NO, "electrons that are not paired", {}),
+        (with_column("magmoms:R:1", "2.0", "-2.0"), NO, "moments", {}),
+        (with_column("initial_charges:R:1", "0.9", "-0.8"), NO, "charges that make one", {}),
+        (with_field("charge=0 charge=2"), NO, "a field twice", {}),
+        (text.replace(":pos:R:3", ":pos:R:3:tag"), NO, "a column without a width", {}),
+        (with_field("charge=0 spin=1"), YES, "no charge", {}),
+        (with_column("charges:R:1", "0.86", "-0.86"), YES, "charges that make none", {}),
+        (_of_group(diamond, "_symmetry_space_group_name_H-M 'F d -3 m'"), NO,
+         "a name of two origins, the first of which would do", {}),
+        (_of_group(iron, "_symmetry_space_group_name_H-M 'I a -3 d'"), YES, "the last group", {}),
+        (f"{table}loop_\n_atom_site_type_symbol\nNa\n", NO, "a tag twice", {}),
+        (poscar(salt), YES, "as many atoms as any setting allows", {"max_atoms": 1000}),
+    ):  # fmt: skip
+        more = {"settings": settings} if settings else {}
+        key.add(said, None, outcome, why, "mutant of the verifier", **more)
 
 
 def _of_group(solid: Solid, told: str) -> str:

@@ -54,7 +54,7 @@ class CrystalCanonicaliser(Canonicaliser):
 
     kind = "crystal"
     name = "crystal"
-    version = "2"
+    version = "3"
     timeout = 30.0  # The first one in a worker loads the libraries.
     control = "copper\n1.0\n0 1.8 1.8\n1.8 0 1.8\n1.8 1.8 0\nCu\n1\nDirect\n0 0 0\n"
 

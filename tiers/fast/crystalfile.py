@@ -331,10 +331,15 @@ def _refuse_state(name: str, state: _State, words: Sequence[str]) -> None:
 
 
 def _field(head: str, name: str) -> str:
-    """The value of a field of the second line; "" if there is none."""
+    """The value of a field of the second line; "" if there is none.
+
+    Of one that stands there twice each program takes another.
+    """
     pattern = rf"(?:^|\s){name}\s?=\s?(?:[\"{{]([^\"{{}}]*)[\"}}]|(\S+))"
-    found = re.search(pattern, head, re.IGNORECASE)
-    return (found[1] or found[2] or "") if found else ""
+    found = re.findall(pattern, head, re.IGNORECASE)
+    if len(found) > 1:
+        raise bad(f"the XYZ has the field {name} twice")
+    return next(("".join(each) for each in found), "")
 
 
 def _columns(properties: str) -> Mapping[str, slice]:

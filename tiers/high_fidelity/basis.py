@@ -91,6 +91,16 @@ _VALENCES: Mapping[str, tuple[int, ...]] = {
 """Bonds of an atom outside brackets, which hydrogen fills up; aromatic ones hold it on carbon."""
 
 
+def rough_number(symbol: str) -> int:
+    """The atomic number of an element; one that no basis has where there is no such symbol.
+
+    Example:
+        >>> [rough_number(symbol) for symbol in ("He", "Xx")]
+        [2, 119]
+    """
+    return _NUMBERS.get(symbol, _UNKNOWN)
+
+
 def rough_numbers(smiles: str) -> list[int]:
     """Atomic numbers of a molecule, hydrogens included, read from its SMILES without RDKit.
 
@@ -127,10 +137,7 @@ def rough_numbers(smiles: str) -> list[int]:
         _room(symbol, bonds[place]) if held is None else held
         for place, (symbol, held) in enumerate(atoms)
     )
-    return [
-        *(_NUMBERS.get(symbol.capitalize(), _UNKNOWN) for symbol, _ in atoms),
-        *[1] * hydrogens,
-    ]
+    return [*(rough_number(symbol.capitalize()) for symbol, _ in atoms), *[1] * hydrogens]
 
 
 def _held(token: re.Match[str]) -> int | None:

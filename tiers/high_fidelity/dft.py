@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from math import hypot, isfinite
@@ -19,19 +19,14 @@ import verifier_ladder
 from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
-from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.errors import ToolError
 from verifier_ladder.metering import on_gpu
 from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.molecule import as_text, rough_size
-from verifier_ladder.tiers.high_fidelity.basis import (
-    BASES,
-    CORES,
-    SYMBOLS,
-    functions_of,
-    rough_numbers,
-)
+from verifier_ladder.tiers.high_fidelity.basis import rough_numbers
 from verifier_ladder.tiers.high_fidelity.dispersion import Attraction, Dispersion
+from verifier_ladder.tiers.high_fidelity.level import Level
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
     Geometry,
@@ -52,75 +47,14 @@ from verifier_ladder.tiers.single import SingleVerifier
 from verifier_ladder.tiers.versions import versions
 from verifier_ladder.verdict import Verdict
 
-FUNCTIONALS = (
-    "hf", "svwn", "pbe", "blyp", "bp86", "r2scan", "tpss", "m06l", "b3lyp", "pbe0", "tpssh",
-    "m062x", "cam-b3lyp", "wb97x",
-)  # fmt: skip
-"""As PySCF spells them; `hf` is Hartree-Fock. None has a dispersion correction of its own: VV10 is
-slow, and `dispersion` adds D3 and D4."""
 MEGABYTES = 1500
 """What PySCF plans with; the worker's limit leaves room for the libraries themselves."""
-_LONGEST_LEVEL = 100
 _SHIFT = 0.3
 """hartree, by which empty orbitals are lifted out of the way until the field converges."""
 SURFACE = 17
 """Order of the Lebedev grid on each atom's cavity sphere."""
 CONTROLS = {False: (WATER, 0), True: (WATER._replace(charge=1), 1)}
 """A molecule whose field converges, with its unpaired electrons: for paired ones and others."""
-
-
-class Level(NamedTuple):
-    """A functional and a basis, both of the tables.
-
-    Example:
-        >>> Level.read("b3lyp/def2-svp").functions([8, 1, 1])
-        24
-    """
-
-    functional: str
-    basis: str
-
-    @classmethod
-    def read(cls, text: str) -> Level:
-        """Read what is written as functional/basis.
-
-        Raises:
-            ConfigError: If one of them is not in its table.
-        """
-        functional, slash, basis = text.partition("/")
-        if not (functional and slash and basis) or len(text) > _LONGEST_LEVEL:
-            raise ConfigError(
-                f"level={printable(text)!r}: write functional/basis, such as 'pbe0/def2-svp'"
-            )
-        for name, known in ((functional, FUNCTIONALS), (basis, BASES)):
-            if name not in known:
-                raise ConfigError(
-                    f"level={printable(text)!r}: there is no {printable(name)}; there is "
-                    f"{', '.join(known)}"
-                )
-        return cls(functional, basis)
-
-    def functions(self, numbers: Iterable[int]) -> int:
-        """So many functions describe atoms with these numbers.
-
-        Raises:
-            UnsolvedError: If the basis has none for one of them.
-        """
-        found = [(number, functions_of(self.basis, number)) for number in numbers]
-        if lacking := sorted({number for number, count in found if not count}):
-            names = ", ".join(SYMBOLS[number - 1] for number in lacking)
-            raise UnsolvedError(f"basis {self.basis} lacks an element: {names}")
-        return sum(count for _, count in found)
-
-    def rough_functions(self, smiles: str) -> int:
-        """The same, read from text alone, for estimates of cost; 0 where the basis lacks one."""
-        counts = [functions_of(self.basis, number) for number in rough_numbers(smiles)]
-        return sum(counts) if all(counts) else 0
-
-    def cores(self, numbers: Iterable[int]) -> dict[int, str]:
-        """Which elements have an effective core potential, and its name."""
-        last = CORES.get(self.basis.partition("-")[0], max(numbers, default=0))
-        return {number: self.basis for number in numbers if number > last}
 
 
 class Solved:
@@ -546,7 +480,7 @@ class DftHydration(SingleVerifier):
         """Choose the level of theory.
 
         Args:
-            level: Functional and basis with a slash between, of `FUNCTIONALS` and `BASES`.
+            level: Functional and basis with a slash between, of the tables.
             solvent: A solvent that SMD has parameters for.
             max_heavy_atoms: Larger molecules are not computed.
             grid_level: Fineness of the integration grid, 0 to 9.
@@ -580,7 +514,7 @@ class DftHydration(SingleVerifier):
         basis lacks, costs nothing.
         """
         smiles = as_text(candidate.content)
-        functions = self._dft.level.rough_functions(smiles)
+        functions = self._dft.level.rough_functions(rough_numbers(smiles))
         if not functions or rough_size(smiles) > self.settings["max_heavy_atoms"]:
             return Cost(seconds=0.01)
         return Cost(seconds=round(seconds_for(functions), 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import ceil, inf, isfinite, pi, prod, sqrt
+from math import ceil, isfinite, pi, prod, sqrt
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,9 +19,9 @@ from verifier_ladder.text import printable
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.crystal import crystal_of
-from verifier_ladder.tiers.fast.crystalfile import Array, Crystal, elements
+from verifier_ladder.tiers.fast.crystalfile import Array, Crystal
 from verifier_ladder.tiers.fast.crystalgate import Bounds
-from verifier_ladder.tiers.high_fidelity.basis import CELL_BASES, SYMBOLS, functions_of
+from verifier_ladder.tiers.high_fidelity.basis import CELL_BASES, rough_number
 from verifier_ladder.tiers.high_fidelity.dft import (
     ATTEMPTS,
     MEGABYTES,
@@ -30,6 +30,7 @@ from verifier_ladder.tiers.high_fidelity.dft import (
     single_threaded,
     temporary_files,
 )
+from verifier_ladder.tiers.high_fidelity.level import Level
 from verifier_ladder.tiers.simulation.asecrystal import rough_counts, rough_lattice
 from verifier_ladder.tiers.simulation.conformer import DivergedError, UnsolvedError
 from verifier_ladder.tiers.simulation.xtb import EV_PER_HARTREE, fallbacks
@@ -65,53 +66,14 @@ _DIGITS = {"energy": 6}
 _MOST_FUNCTIONS = 400
 _DECLINED = 0.01
 """Seconds that it takes to decline a crystal."""
-
-
-class CellLevel(NamedTuple):
-    """A functional and a basis, both of the tables.
-
-    Example:
-        >>> CellLevel.read("pbe/gth-dzvp").functions(["Si", "Si"])
-        26
-    """
-
-    functional: str
-    basis: str
-
-    @classmethod
-    def read(cls, text: str) -> CellLevel:
-        """Read what is written as functional/basis.
-
-        Raises:
-            ConfigError: If one of them is not in its table.
-        """
-        functional, _, basis = text.partition("/")
-        for name, known in ((functional, FUNCTIONALS), (basis, CELL_BASES)):
-            if name not in known:
-                raise ConfigError(
-                    f"level={printable(text, 60)!r}: write functional/basis, such as {DEFAULT!r}; "
-                    f"there is {', '.join(FUNCTIONALS)} and {', '.join(CELL_BASES)}"
-                )
-        return cls(functional, basis)
-
-    def functions(self, symbols: Sequence[str]) -> int:
-        """So many functions describe atoms of these elements.
-
-        Raises:
-            UnsolvedError: If the basis has none for one of them.
-        """
-        counts = {each: functions_of(self.basis, elements()[each]) for each in set(symbols)}
-        if lacking := sorted(symbol for symbol, count in counts.items() if not count):
-            raise UnsolvedError(f"basis {self.basis} lacks an element: {', '.join(lacking)}")
-        return sum(counts[symbol] for symbol in symbols)
-
-    def rough_functions(self, counts: Mapping[str, int]) -> int:
-        """The same of a text's elements, for estimates of cost; 0 where the basis lacks one."""
-        found = [
-            (functions_of(self.basis, SYMBOLS.index(each) + 1) if each in SYMBOLS else 0, count)
-            for each, count in counts.items()
-        ]
-        return sum(each * count for each, count in found) if all(each for each, _ in found) else 0
+_CYCLES, _PATIENCE = 50, 1.6
+"""By default, and how much longer than expected the dearest crystal may then take."""
+_LIBRARIES, _POINT = 2**29, 420
+"""Bytes of memory, and those for each point of a grid: one of 2.6 million takes 1.1 GB."""
+_MEET = 1e-3
+"""hartree. Which of two bands that are closer is filled is chance; PySCF calls them equal too."""
+_LEFT_OUT = 1e29
+"""hartree, above all bands: combinations of functions that PySCF leaves out stand there."""
 
 
 class CellState:
@@ -128,31 +90,42 @@ class CellState:
         self.field, self.energy, self.attempt = field, energy, attempt
 
     @cached_property
+    def bands(self) -> list[Array]:
+        """Energies at each point of reciprocal space, hartree, in order."""
+        return [np.sort(each[each < _LEFT_OUT]) for each in self.field.mo_energy]
+
+    @cached_property
     def gap(self) -> float | None:
         """Between all filled and all empty bands, eV; None if no band is empty.
 
         Raises:
-            UnsolvedError: If a band is filled at some points only.
+            UnsolvedError: If there is none, or not as many bands as electrons need.
         """
-        filled = {int(np.count_nonzero(each)) for each in self.field.mo_occ}
-        if len(filled) > 1:
+        filled = int(self.field.cell.nelectron) // 2
+        if any(len(each) < filled for each in self.bands):
             raise UnsolvedError(
-                "it has no gap: a band is filled at some points of reciprocal space only, and "
-                "nothing here smears electrons over bands, as metals need"
+                "functions of the basis depend on each other, and too few are left for the "
+                "electrons"
             )
-        (count,) = filled
-        bands = [np.sort(each) for each in self.field.mo_energy]
-        lowest = min((float(each[count]) for each in bands if len(each) > count), default=inf)
-        found = (lowest - max(float(each[count - 1]) for each in bands)) * EV_PER_HARTREE
-        return found if isfinite(found) else None
+        highest = max(float(each[filled - 1]) for each in self.bands)
+        empty = [float(each[filled]) for each in self.bands if len(each) > filled]
+        if not empty:
+            return None
+        if (found := min(empty) - highest) < _MEET:
+            raise UnsolvedError(
+                "it has no gap: filled and empty bands meet, and nothing here smears electrons "
+                "over bands, as metals need"
+            )
+        return found * EV_PER_HARTREE
 
     @property
     def evidence(self) -> dict[str, Any]:
         """Its size, and what was taken to be so."""
-        cell = self.field.cell
+        cell, most = self.field.cell, int(self.field.cell.nao)
+        left_out = most - min(map(len, self.bands))
         return {
-            "basis functions": int(cell.nao), "valence electrons": int(cell.nelectron),
-            "charge": 0, "unpaired electrons": 0,
+            "basis functions": most, **({"functions left out": left_out} if left_out else {}),
+            "valence electrons": int(cell.nelectron), "charge": 0, "unpaired electrons": 0,
             "grid": [int(each) for each in cell.mesh], "cycles": int(self.field.cycles),
         }  # fmt: skip
 
@@ -160,7 +133,7 @@ class CellState:
 class CellDft(NamedTuple):
     """How crystals are computed."""
 
-    level: CellLevel
+    level: Level
     cutoff: float
     """hartree, of the plane waves that the density is put on."""
     density: float
@@ -174,7 +147,7 @@ class CellDft(NamedTuple):
         """Points of reciprocal space along each of its vectors, around and with the middle.
 
         Example:
-            >>> level = CellLevel.read("lda/gth-szv")
+            >>> level = Level("lda", "gth-szv")
             >>> CellDft(level, 100.0, 2.0, 1e-8, 50).mesh(np.diag([3.0, 6.0, 60.0]))
             [5, 3, 1]
         """
@@ -212,7 +185,7 @@ class CellDft(NamedTuple):
         points = cell.make_kpts(list(mesh), time_reversal_symmetry=True)
         for name, prepared in _ATTEMPTS.items():
             field = pyscf("pbc.dft").KRKS(cell, points, xc=FUNCTIONALS[self.level.functional][0])
-            field = prepared(field.multigrid_numint())
+            field = prepared(independent(field.multigrid_numint()))
             field.conv_tol, field.max_cycle = self.tolerance, self.max_cycles
             try:
                 energy = float(field.kernel())
@@ -299,15 +272,15 @@ class DftCell(SingleVerifier):
     """
 
     name = "dft-cell"
-    version = "1"
+    version = "2"
     tier = Tier.HIGH_FIDELITY
     kind = "crystal"
     domain = "materials"
     capabilities = ("reasoning",)
     cost = Cost(seconds=60.0)
-    timeout = (
-        7200.0  # Of the dearest that is taken by default, each attempt takes some twenty minutes.
-    )
+    timeout = 7200.0
+    """Of the dearest that is taken by default, each attempt takes some twenty minutes. With other
+    settings it grows as they do, and memory too: a crystal that takes more is held to be bad."""
     memory = 3 * 2**30
     batch_size = 1
     task_fields = (FIELD,)
@@ -328,15 +301,15 @@ class DftCell(SingleVerifier):
         cutoff: float = 150.0,
         density: float = 2.0,
         tolerance: float = 1e-7,
-        max_cycles: int = 50,
+        max_cycles: int = _CYCLES,
         unsolved: str = "abstain",
         max_functions: int = 80,
-        max_points: int = 10_000_000,
+        max_points: int = 5_000_000,
     ) -> None:
         """Choose the level of theory and the criteria.
 
         Args:
-            level: Functional and basis with a slash between, of `FUNCTIONALS` and `CELL_BASES`.
+            level: Functional and basis with a slash between, of the tables.
             criteria: Windows by name; a task may name more.
             score: A name whose value is the score of what is accepted, or `criteria`.
             field: The task's field with criteria for this verifier.
@@ -355,13 +328,17 @@ class DftCell(SingleVerifier):
         if unsolved not in ("abstain", "reject"):
             raise ConfigError(f"unsolved={printable(unsolved)!r}: write abstain or reject")
         self._criteria = Criteria(QUANTITIES, criteria or {}, score, field)
-        self._dft = CellDft(CellLevel.read(level), cutoff, density, tolerance, max_cycles)
+        read = Level.read(level, FUNCTIONALS, CELL_BASES)
+        self._dft = CellDft(read, cutoff, density, tolerance, max_cycles)
         self.task_fields = (field,)
         super().__init__(
             level=level, cutoff=cutoff, density=density, tolerance=tolerance,
             max_cycles=max_cycles, unsolved=unsolved, max_functions=max_functions,
             max_points=max_points, **self._criteria.settings,
         )  # fmt: skip
+        dearest = _PATIENCE * seconds_for(max_functions, max_points, 1, is_skew=True)
+        self.timeout = max(self.timeout, dearest) * max(1.0, max_cycles / _CYCLES)
+        self.memory = max(self.memory, _LIBRARIES + _POINT * max_points)
         self.unit = self._criteria.unit
         self.features = self._criteria.features
         self.tools = versions("pyscf", "ase")
@@ -376,7 +353,9 @@ class DftCell(SingleVerifier):
 
         A crystal that is declined costs nothing.
         """
-        functions = self._dft.level.rough_functions(rough_counts(candidate.content))
+        counts = rough_counts(candidate.content)
+        numbers = {rough_number(symbol): count for symbol, count in counts.items()}
+        functions = self._dft.level.rough_functions(numbers)
         lattice = rough_lattice(candidate.content)
         if not functions or self._oversize(functions, lattice):
             return Cost(seconds=_DECLINED)
@@ -390,7 +369,7 @@ class DftCell(SingleVerifier):
         crystal = crystal_of(candidate.content)
         if flaw := _BOUNDS.flaw(crystal):
             return flaw.verdict
-        functions = self._dft.level.functions(crystal.symbols)
+        functions = self._dft.level.functions(crystal.numbers)
         if told := self._oversize(functions, crystal.lattice):
             return Verdict.abstain(told)
         return self._judged(crystal, windows)
@@ -431,6 +410,21 @@ class DftCell(SingleVerifier):
                 f"{self.settings['max_points']:.2g} are taken"
             )
         return ""
+
+
+def independent(field: Any) -> Any:
+    """Have a field solved with combinations of functions that don't depend on each other.
+
+    PySCF takes such ones, and then solves with all functions once more, to no use (2.14): that
+    fails where some depend on each other, as those of many crystals do in the larger bases.
+    """
+    solve, combined = field._eigh, pyscf("scf.hf").canonical_orthogonalization  # noqa: SLF001
+
+    def solved(h: Array, s: Array, *given: Any, x: Array | None = None) -> Any:
+        return solve(h, s, *given, x=combined(s) if x is None else x)
+
+    field._eigh = solved  # noqa: SLF001 - what `eig` of all kinds of fields calls
+    return field
 
 
 def upright(lattice: Array) -> Array:

@@ -16,14 +16,15 @@ from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.criteria import FIELD, Criteria, Quantity, Window
 from verifier_ladder.tiers.fast.molecule import as_text, parse_single, rdkit
 from verifier_ladder.tiers.high_fidelity import dispersion as corrections
+from verifier_ladder.tiers.high_fidelity.basis import rough_numbers
 from verifier_ladder.tiers.high_fidelity.dft import (
     Dft,
-    Level,
     load_gpu,
     refuse_spin,
     single_threaded,
     temporary_files,
 )
+from verifier_ladder.tiers.high_fidelity.level import Level
 from verifier_ladder.tiers.simulation.conformer import (
     DivergedError,
     UnsolvedError,
@@ -200,7 +201,7 @@ class DftProperties(SingleVerifier):
         """Choose the level of theory and the criteria.
 
         Args:
-            level: Functional and basis with a slash between, of `FUNCTIONALS` and `BASES`.
+            level: Functional and basis with a slash between, of the tables.
             dispersion: `none`, `d3bj` (without its three-body term) or `d4` (with it): a
                 correction that was fitted to the functional.
             criteria: Windows by name; a task may name more.
@@ -272,7 +273,7 @@ class DftProperties(SingleVerifier):
 
         A molecule that is too large, or has an element that the basis lacks, costs nothing.
         """
-        functions = self._dft.level.rough_functions(as_text(candidate.content))
+        functions = self._dft.level.rough_functions(rough_numbers(as_text(candidate.content)))
         if not 0 < functions <= self.settings["max_functions"]:
             return Cost(seconds=0.01)
         wanted = self._criteria.wanted(self._criteria.of(candidate.task))

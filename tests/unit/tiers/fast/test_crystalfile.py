@@ -146,6 +146,7 @@ def with_fields(fields: str) -> str:
         (with_columns("magmoms:R:1", "2.0", "-2.0"), "tells magnetic moments"),
         (with_columns("Initial_MagMoms:R:3", "0 0 1.5"), "tells magnetic moments"),
         (with_columns("magmoms:R:1:magmoms:R:1", "2 0"), "two columns of one name"),
+        (with_fields("charge=0 charge=2"), "the field charge twice"),
         (f"{cif(SALT)}\n_space_group_magn.number_BNS 1.1\n", "the CIF tells magnetic moments"),
         (
             f"{cif(SALT)}\nloop_\n_atom_site_moment_label\n_atom_site_moment_crystalaxis_x\nNa 2",

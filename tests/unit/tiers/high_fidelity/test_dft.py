@@ -17,19 +17,19 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.tiers.high_fidelity import dft
 from verifier_ladder.tiers.high_fidelity.basis import (
     BASES,
+    CELL_BASES,
     SYMBOLS,
     functions_of,
     rough_numbers,
 )
 from verifier_ladder.tiers.high_fidelity.dft import (
     ATTEMPTS,
-    FUNCTIONALS,
     Dft,
     DftHydration,
-    Level,
     Solved,
     seconds_for,
 )
+from verifier_ladder.tiers.high_fidelity.level import FUNCTIONALS, Level
 from verifier_ladder.tiers.simulation.conformer import DivergedError, Geometry, UnsolvedError
 from verifier_ladder.tiers.simulation.xtb import WATER
 from verifier_ladder.verdict import Outcome, Verdict
@@ -164,12 +164,14 @@ def test_what_is_no_smiles_is_read_to_its_end(text: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Basis may be available")
-@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("basis", [*BASES, *CELL_BASES])
 def test_the_table_tells_how_many_functions_a_basis_has(basis: str) -> None:
-    """Of the elements on both sides of each of its steps."""
+    """Of the elements on both sides of each of its steps, and of all that crystals can have."""
     sets = pytest.importorskip("pyscf.gto.basis")
     lacks = pytest.importorskip("pyscf.lib.exceptions").BasisNotFoundError
-    last = {number for step in BASES[basis] for number in (step, step + 1)}
+    steps = CELL_BASES.get(basis) or BASES[basis]
+    last = {number for step in steps for number in (step, step + 1)}
+    last |= {*range(1, max(steps))} if basis in CELL_BASES else set()
 
     for number in sorted(last):
         try:
@@ -194,17 +196,17 @@ def test_so_many_functions_are_computed_with(level: str, number: int) -> None:
 def test_a_basis_has_more_functions_for_a_metal_than_for_its_neighbours() -> None:
     level = Level.read("pbe/def2-tzvp")
 
-    iron, bromine = level.rough_functions("Cl[Fe]Cl"), level.rough_functions("BrCl")
+    iron, bromine = (level.rough_functions(rough_numbers(each)) for each in ("Cl[Fe]Cl", "BrCl"))
 
     assert (45 + 2 * 37, 48 + 37) == (iron, bromine)
 
 
-@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("basis", [*BASES, *CELL_BASES])
 def test_a_basis_declines_what_it_lacks(basis: str) -> None:
     with pytest.raises(UnsolvedError, match=f"lacks an element: {SYMBOLS[117]}"):
         Level("hf", basis).functions([1, 118])
 
-    assert 0 == Level("hf", basis).rough_functions("[Og]")
+    assert 0 == Level("hf", basis).rough_functions(rough_numbers("[Og]"))
 
 
 def test_every_functional_of_the_table_is_one() -> None:
@@ -422,7 +424,7 @@ def test_reservations_are_rather_too_high(smiles: str, seconds: float) -> None:
 
 
 def test_a_molecule_that_is_declined_reserves_next_to_nothing() -> None:
-    small = seconds_for(Level.read("m062x/6-31g*").rough_functions("C"))
+    small = seconds_for(Level.read("m062x/6-31g*").rough_functions(rough_numbers("C")))
     for smiles in ("C" * 13, "CI"):
         expected = DftHydration().expected_cost(Candidate("molecule", smiles)).seconds
         assert expected < 0.1 < small

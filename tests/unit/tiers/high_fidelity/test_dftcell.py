@@ -1,6 +1,7 @@
 """Energies and gaps of small crystals by DFT: real calculations on hydrogen and helium."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -15,8 +16,14 @@ from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.crystalfile import read
 from verifier_ladder.tiers.high_fidelity import dftcell
-from verifier_ladder.tiers.high_fidelity.basis import CELL_BASES, SYMBOLS, functions_of
-from verifier_ladder.tiers.high_fidelity.dftcell import CellDft, CellLevel, CellState, DftCell
+from verifier_ladder.tiers.high_fidelity.basis import SYMBOLS
+from verifier_ladder.tiers.high_fidelity.dftcell import (
+    CellDft,
+    CellState,
+    DftCell,
+    seconds_for,
+)
+from verifier_ladder.tiers.high_fidelity.level import Level
 from verifier_ladder.tiers.simulation.conformer import DivergedError, UnsolvedError
 from verifier_ladder.tiers.simulation.xtb import EV_PER_HARTREE
 from verifier_ladder.verdict import Outcome, Verdict
@@ -103,7 +110,7 @@ def test_in_a_large_cell_a_molecule_has_the_energy_that_the_molecular_code_gives
     field.grids.level = 5
     alone = field.kernel() * EV_PER_HARTREE / 2
 
-    way = CellDft(CellLevel.read("lda/gth-dzvp"), 100.0, 0.01, 1e-8, 50)
+    way = CellDft(Level("lda", "gth-dzvp"), 100.0, 0.01, 1e-8, 50)
     crystals = (read(poscar(diatomic(side, "H", "H", 0.74)), 2) for side in (4.0, 6.0, 8.0))
     found = [way.state(crystal).energy * EV_PER_HARTREE / 2 for crystal in crystals]
     away = [abs(each - alone) for each in found]
@@ -157,21 +164,47 @@ def test_atoms_that_are_too_close_are_rejected_before_anything_is_computed(
     assert "distance" == verdict.evidence["bound"]
 
 
-def test_bands_that_are_filled_at_some_points_only_are_a_metals() -> None:
-    class Field:
-        mo_occ = (np.array([2.0, 2.0, 0.0]), np.array([2.0, 0.0, 0.0]))
-        mo_energy = (np.array([-1.0, -0.5, 0.5]), np.array([-1.0, 0.0, 0.5]))
+def state(*bands: list[float], electrons: int) -> CellState:
+    """A field with these bands, hartree, at each point of reciprocal space."""
+    return CellState(
+        SimpleNamespace(
+            cell=SimpleNamespace(nelectron=electrons), mo_energy=[np.array(each) for each in bands]
+        ),
+        -1.0, "",
+    )  # fmt: skip
 
-    with pytest.raises(UnsolvedError, match="it has no gap"):
-        _ = CellState(Field(), -1.0, "").gap
+
+@pytest.mark.parametrize(
+    ("bands", "reason"),
+    [
+        (([-1.0, -0.5, 0.5], [-1.0, 0.0, 0.5], [-1.0, 0.6, 0.7]), "it has no gap"),
+        (([-1.0, -0.5, 0.5], [-1.0, -0.6, -0.5]), "it has no gap"),
+        (([-1.0, -0.5, -0.4995],), "it has no gap"),
+        (([-1.0, 1e30, 1e30],), "too few are left"),
+    ],
+    ids=["bands that cross", "bands that touch", "equal bands", "functions left out"],
+)
+def test_where_chance_would_fill_bands_nothing_is_said(
+    bands: tuple[list[float], ...], reason: str
+) -> None:
+    with pytest.raises(UnsolvedError, match=reason):
+        _ = state(*bands, electrons=4).gap
 
 
 def test_a_gap_lies_between_all_filled_and_all_empty_bands() -> None:
-    class Field:
-        mo_occ = (np.array([2.0, 0.0]), np.array([2.0, 0.0]))
-        mo_energy = (np.array([-1.0, 0.1]), np.array([-0.5, 0.5]))
+    found = state([-1.0, 0.1], [-0.5, 0.5, 1e30], electrons=2).gap
 
-    assert 0.6 * EV_PER_HARTREE == pytest.approx(CellState(Field(), -1.0, "").gap)
+    assert 0.6 * EV_PER_HARTREE == pytest.approx(found)
+    assert state([-1.0, 1e30], electrons=2).gap is None
+
+
+def test_functions_that_depend_on_each_other_are_left_out_and_told() -> None:
+    """With all of them nothing converges, and PySCF leaves out what it then asks for again."""
+    chain = made("H H", np.diag([0.82, 3.0, 3.3]), (0, 0, 0), (0.5, 0, 0))
+    verdict = judged(chain, level="lda/gth-tzv2p")
+
+    assert Outcome.ACCEPT is verdict.outcome, verdict.reason
+    assert 0 < verdict.evidence["functions left out"] < verdict.evidence["basis functions"]
 
 
 # ---- What does not converge
@@ -232,20 +265,20 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> No
         DftCell(**settings)
 
 
-@pytest.mark.parametrize("basis", CELL_BASES)
-def test_a_basis_has_so_many_functions_of_each_element(basis: str) -> None:
-    from pyscf.pbc import gto
+def test_time_and_memory_suffice_for_the_dearest_that_settings_allow() -> None:
+    """Who takes more is rejected, so that no crystal may that a setting allows."""
+    plain, patient = DftCell(), DftCell(max_cycles=500)
+    large = DftCell(max_functions=400, max_points=10**8)
 
-    for number, symbol in enumerate(SYMBOLS[:18], start=1):
-        shells = gto.basis.load(basis, symbol)
-        has = sum((2 * shell[0] + 1) * (len(shell[1]) - 1) for shell in shells)
-
-        assert (symbol, has) == (symbol, functions_of(basis, number))
-    assert 0 == functions_of(basis, 19)
+    for verifier, points in ((plain, 5 * 10**6), (large, 10**8)):
+        assert 400 * points < verifier.memory  # Bytes for each point of a grid, by PBE.
+        functions = verifier.settings["max_functions"]
+        assert seconds_for(functions, points, 1, is_skew=True) < verifier.timeout
+    assert 10 * plain.timeout == patient.timeout
 
 
 def test_points_of_a_larger_cell_match_in_spite_of_noise_in_its_vectors() -> None:
-    dft = CellDft(CellLevel.read("lda/gth-szv"), 100.0, 3 / np.pi, 1e-7, 50)
+    dft = CellDft(Level("lda", "gth-szv"), 100.0, 3 / np.pi, 1e-7, 50)
     noise = np.full((3, 3), 1e-9)
 
     assert [6, 3, 1] == dft.mesh(np.diag([1.0, 2.0, 6.0]) + noise)

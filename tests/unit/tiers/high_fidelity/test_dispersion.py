@@ -8,9 +8,10 @@ import pytest
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, ToolError
-from verifier_ladder.tiers.high_fidelity.dft import FUNCTIONALS, Dft, Level, Solved
+from verifier_ladder.tiers.high_fidelity.dft import Dft, Solved
 from verifier_ladder.tiers.high_fidelity.dftproperties import DftProperties
 from verifier_ladder.tiers.high_fidelity.dispersion import PARAMETERS, Dispersion
+from verifier_ladder.tiers.high_fidelity.level import FUNCTIONALS, Level
 from verifier_ladder.tiers.simulation.conformer import Geometry
 from verifier_ladder.tiers.simulation.xtb import BOHR_PER_ANGSTROM, WATER
 from verifier_ladder.verdict import Outcome, Verdict
