@@ -70,6 +70,19 @@ with opened("fast", "simulation") as campaign:
     assert all(reward.value == length for reward in campaign.score(texts))
 """
 
+ALIKE = """
+length, count = map(int, numbers)
+with opened("fast", "simulation") as campaign:
+    campaign.score(["short", "shorter"])
+    assert campaign.drain("300 s")
+    texts = [text(0, length)] * count
+    before = begin()
+    campaign.score(texts)
+    assert campaign.drain("300 s")
+    print(told("VmHWM") - before)
+    assert all(reward.value == length for reward in campaign.score(texts))
+"""
+
 AGAIN = """
 with opened("fast", "simulation", path=path + ".other") as campaign:
     campaign.score(["short"])
@@ -122,6 +135,12 @@ def test_a_call_of_many_long_completions_adds_no_more_than_the_setting(
     tmp_path: Path, isolation: str
 ) -> None:
     (grown,) = ran(AT_ONCE, "32MiB", tmp_path / "ledger.db", isolation, 250_000, 14_000_000)
+
+    assert grown < 32 * MIB
+
+
+def test_samples_that_one_check_answers_hold_their_text_once(tmp_path: Path) -> None:
+    (grown,) = ran(ALIKE, "32MiB", tmp_path / "ledger.db", "inline", 200_000, 320)
 
     assert grown < 32 * MIB
 

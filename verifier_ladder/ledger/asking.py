@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _LOG = logging.getLogger("verifier_ladder")
+_LONG = 256
+"""Characters from which on a text is worth looking for its like."""
 _OF_WHO_ASKS = (
     "content_key", "verifier", "version", "digest", "tier", "campaign", "run", "asked_at",
     *RESERVE, "payload", "deadline", "attempt", "state",
@@ -177,7 +179,20 @@ def check_rows(
 def request_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[Request]:
     """Read requests; the tables are called `r` and, for their checks, `c` in the clause."""
     found = connection.exec_driver_sql(_REQUEST + clause, values)  # One by one: each holds a text.
-    return [Request._make((*row[:6], read_object(row[6]))) for row in found if _is_one(row)]
+    texts: dict[str, str] = {}  # The same one in all that ask for the same check.
+    return [
+        Request._make((*row[:6], _with_shared(read_object(row[6]), texts)))
+        for row in found if _is_one(row)
+    ]  # fmt: skip
+
+
+def _with_shared(value: Any, texts: dict[str, str]) -> Any:
+    """The same data, in which long texts that are equal are one object."""
+    if isinstance(value, str):
+        return texts.setdefault(value, value) if len(value) >= _LONG else value
+    if isinstance(value, dict):
+        return {name: _with_shared(each, texts) for name, each in value.items()}
+    return [_with_shared(each, texts) for each in value] if isinstance(value, list) else value
 
 
 def _is_one(row: Sequence[Any]) -> bool:
