@@ -150,6 +150,19 @@ class ReviewQueue:
             why = self.reviews.refusal(taken, self.reader)
             raise ConfigError(f"the case {taken.check_key.hex()[:16]} is not open to you: {why}")
 
+    def reads_blind(self, case: OpenCase) -> bool:
+        """Whether the reader holds another case about the same candidate, and reads it blind.
+
+        Of a candidate, a verifier may want several answers, each a case of its own.
+        """
+        claims = [
+            claim for claim in self.reviews.held(self.reader) if claim.case != case.check_key
+        ]
+        keys = [c.case for c in claims if not self.reviews.has_unblinded(c.case, self.reader)]
+        waiting = [CheckState.WAITING]
+        rows = self._ledger.checks(keys=keys, states=waiting, payloads=False) if keys else []
+        return any(row.content_key == case.content_key for row in rows)
+
     def other_tiers(self, case: OpenCase) -> dict[str, str]:
         """What other verifiers said of a case; that it was asked for is recorded."""
         self.reviews.unblind(case.check_key, self.reader)

@@ -48,6 +48,10 @@ _LOOKS: Final = 20
 """How often a page waits for a drawing: nothing of it changes while somebody types."""
 _WORDS: Final = ("yes", "no", "failed", "decline")
 """Answers that have a button of their own."""
+_OTHER_FIRST: Final = (
+    "you read another case about this candidate, and the answer to this one is shown once you "
+    "have answered that"
+)
 _REFUSED = (ConfigError, LeaseError, VerifierError)
 
 
@@ -112,6 +116,7 @@ def case(request: Request, key: Key, by: By = "") -> Facts:
     shared, reader = reviews_of(request), reader_of(request, by)
     campaign = shared.campaign
     check, asked = _asked(campaign, bytes.fromhex(key))
+    verdict = campaign.ledger.verdicts([check.check_key]).get(check.check_key)
     with shared.queue(reader) as queue:
         reviews, now = queue.reviews, campaign.ledger.clock()
         claim = next((c for c in reviews.held(reader) if c.case == check.check_key), None)
@@ -119,8 +124,10 @@ def case(request: Request, key: Key, by: By = "") -> Facts:
         why = reviews.refusal(asked, reader)
         wanted = reviews.readers(asked)
         is_unblinded = reviews.has_unblinded(check.check_key, reader)
-    verdict = campaign.ledger.verdicts([check.check_key]).get(check.check_key)
+        is_shut = verdict is not None and queue.reads_blind(asked)
     standing = _standing(check, verdict, claim, mine, why)
+    if is_shut:
+        verdict, standing, why = None, "closed", _OTHER_FIRST
     question, task = asked.disclosed(hidden_fields(campaign.ladder))
     return {
         "campaign": campaign.name, "reader": reader, "key": key, "standing": standing,

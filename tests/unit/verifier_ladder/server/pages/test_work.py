@@ -509,6 +509,26 @@ def test_who_holds_a_case_is_told_nothing_of_candidates_until_he_has_answered(
     assert 200 == Visitor(app).get("/v1/rewards", headers=shown).status_code
 
 
+def test_of_two_cases_about_one_candidate_neither_tells_the_answer_to_the_other(
+    come: Callable[..., Visitor], weighed: vl.Campaign
+) -> None:
+    (first,) = asked(weighed, "a stone")
+    weighed.score([vl.Candidate("text", "a stone", {"batch": "b8", "expected": "x"})], deadline=0)
+    assert weighed.drain(300)
+    (second,) = {case.check_key.hex() for case in weighed.cases()} - {first}
+    ada, bob = come(weighed, "ada"), come(weighed, "bob")
+    ada.do(first, "claim")
+    ada.do(first, "answer", value="77")
+    bob.do(second, "claim")
+    told = facts(bob, first)
+
+    assert ("closed", None, None) == (told["standing"], told["answer"], told["other_tiers"])
+    assert "another case about this candidate" in bob.get(f"/case?key={first}").text
+    assert "answered" == facts(ada, first)["standing"]
+    bob.do(second, "answer", value="78")
+    assert "77" in facts(bob, first)["answer"]["words"]
+
+
 @contextmanager
 def weighed_by(campaign: vl.Campaign, reader: str, key: str) -> Iterator[None]:
     """A case is claimed elsewhere, as by `vladder review`, and cancelled at the end."""
