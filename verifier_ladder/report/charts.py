@@ -15,7 +15,11 @@ from verifier_ladder.summary.steps import StepMeans
 from verifier_ladder.text import printable
 
 _SECONDS_PER_HOUR = 3600.0
-_LONG = 2 * _SECONDS_PER_HOUR
+_UNITS = (
+    (2 * _SECONDS_PER_HOUR, 1 / _SECONDS_PER_HOUR, "hours"), (1.0, 1.0, "seconds"),
+    (1e-3, 1e3, "milliseconds"), (0.0, 1e6, "microseconds"),
+)  # fmt: skip
+"""From so many cpu-seconds on: how many of a unit a second is, and its name."""
 
 
 WIDTH, HEIGHT = 420, 300
@@ -236,8 +240,8 @@ def reward_chart(curve: Sequence[CurvePoint]) -> Markup:
 def uncertainty_chart(curve: Sequence[CurvePoint]) -> Markup:
     """How unsure the rewards were against what had been spent."""
     points = [(p.seconds, p.uncertainty) for p in curve if p.uncertainty is not None]
-    values = [0.0, *(y for _, y in points)]
-    frame, scale = _cost_frame(curve, values, "mean uncertainty of the rewards")
+    most = max((y for _, y in points), default=0.0)
+    frame, scale = _cost_frame(curve, [0.0, most or 1.0], "mean uncertainty of the rewards")
     return frame.figure(
         "Uncertainty against cost",
         "The mean uncertainty of the rewards, as cpu time was spent.",
@@ -302,8 +306,8 @@ def _cost_frame(
     curve: Sequence[CurvePoint], values: Sequence[float], name: str
 ) -> tuple[Frame, float]:
     most = max((p.seconds for p in curve), default=0.0)
-    scale, unit = (1 / _SECONDS_PER_HOUR, "hours") if most > _LONG else (1.0, "seconds")
-    xs = ticks(0.0, max(most * scale, 1e-6))
+    scale, unit = next((scale, unit) for least, scale, unit in _UNITS if most >= least)
+    xs = ticks(0.0, max(most * scale, 1.0))
     return Frame(xs, ticks(min(values), max(values)), f"cpu-{unit} spent", name), scale
 
 

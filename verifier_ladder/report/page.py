@@ -241,7 +241,7 @@ def environment(package: str = "verifier_ladder.report") -> Any:
         duration=amounts.duration, share=amounts.share,
         words=charts.words, shorten=printable, moment=_moment, signed=_signed,
         fixed=amounts.fixed, counted=amounts.counted, percent=amounts.percent,
-        resource=amounts.resource_name,
+        resource=amounts.resource_name, setting=_setting,
     )  # fmt: skip
     return made
 
@@ -267,6 +267,20 @@ def _moment(seconds: float) -> str:
     from verifier_ladder.text import moment
 
     return moment(seconds, "%Y-%m-%d %H:%M UTC")
+
+
+def _setting(value: Any) -> str:
+    """A setting as a person writes it.
+
+    Example:
+        >>> _setting({"world": -5.5, "fast": None}), _setting(["C", "N"]), _setting(True)
+        ('world -5.5, fast none', 'C, N', 'yes')
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_setting(each)}" for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_setting, value))
+    return {"None": "none", "True": "yes", "False": "no"}.get(str(value), str(value))
 
 
 def _signed(value: float) -> str:

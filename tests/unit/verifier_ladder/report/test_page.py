@@ -25,9 +25,11 @@ from verifier_ladder.errors import ConfigError
 from verifier_ladder.ledger import open_ledger
 from verifier_ladder.ledger.records import Block
 from verifier_ladder.report import render_report, write_report
+from verifier_ladder.report.charts import reward_chart, uncertainty_chart
 from verifier_ladder.reward import Reward
 from verifier_ladder.scheduler.drift import Alarm, Direction
 from verifier_ladder.scheduler.shadow import shadow_name
+from verifier_ladder.summary.records import CurvePoint
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.simulation.predictors import SYNTHETIC
 from verifier_ladder.verdict import Verdict
@@ -286,3 +288,22 @@ def test_a_campaign_beside_it_that_is_not_there_is_an_error() -> None:
 def test_an_unknown_campaign_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no campaign"):
         write_report(open_ledger(None), "other", tmp_path / "report.html")
+
+
+def test_a_campaign_of_nothing_has_no_empty_charts_and_settings_as_a_person_writes_them() -> None:
+    spec = {**ladder_spec([GATE, XTB]), "kind": "text"}
+    spec["policy"] = {"name": "thresholds", "thresholds": {"world": -5.5}, "steepness": None}
+    history = History(open_ledger(None), "try", spec)
+    words = " ".join("".join(Page(render_report(history.ledger, "try")).words).split())
+
+    assert "Nothing has been scored yet." in words
+    assert "What the money bought" not in words
+    assert "Do the cheap tiers foretell" not in words
+    assert "thresholds world -5.5; steepness none" in words
+
+
+def test_little_cpu_time_has_a_unit_of_its_own() -> None:
+    curve = [CurvePoint(seconds, None, 0.5, 0.0) for seconds in (0.0, 160e-6)]
+
+    assert "cpu-microseconds spent" in reward_chart(curve)
+    assert ">−0.2<" not in uncertainty_chart(curve)  # Nothing is less unsure than sure.
