@@ -233,6 +233,11 @@ class SharedReviews:
     def _reviews(self) -> Reviews:
         return Reviews(self.campaign.ledger, self.campaign.name, self.campaign.ladder)
 
+    def prepare(self) -> None:
+        """Read what was claimed and said: of a long ledger that takes seconds."""
+        with self._lock:
+            self._reviews.held("")
+
     @contextmanager
     def queue(self, reader: str) -> Iterator[ReviewQueue]:
         """The cases as a reader works on them."""

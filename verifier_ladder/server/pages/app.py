@@ -130,7 +130,8 @@ def about(viewer: Viewer, *, guard: Sequence[Any] = (), lifespan: Any = None) ->
         title="verifier-ladder: pages", version=__version__, docs_url=None, redoc_url=None,
         description="What is in a ledger, for people and as JSON.", lifespan=lifespan,
     )  # fmt: skip
-    app.state.viewer, viewer.prepare = viewer, prepare
+    app.state.viewer = viewer
+    viewer.prepares.append(prepare)
     for kind in (LadderError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
     app.add_middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=5)

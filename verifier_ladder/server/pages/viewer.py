@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Lock, Thread
 from typing import NamedTuple
@@ -98,23 +98,25 @@ class Viewer:
         self._thread: Thread | None = None
         self._trouble = ""
         self._newest = 0
-        self.prepare: Callable[[], None] | None = None
+        self.prepares: list[Callable[[], None]] = []
         """What is to be done beside the start, so that no page has to."""
+        self._preparing: Thread | None = None
 
     # -- behind the pages --------------------------------------------------------------------
 
     def start(self) -> None:
         """Keep the lists up to date from now on."""
-        if self.prepare is not None:
-            Thread(target=self.prepare, name="vl-prepare", daemon=True).start()
+        self._preparing = Thread(target=self._prepare, name="vl-prepare", daemon=True)
+        self._preparing.start()
         self._thread = Thread(target=self._run, name="vl-viewer", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """End the thread, and let go of the ledger."""
         self._ends.set()
-        if self._thread is not None:
-            self._thread.join()
+        for thread in (self._thread, self._preparing):
+            if thread is not None:
+                thread.join()
         self._waiting.close()
         self._queues.close()
         self._versions.close()
@@ -123,6 +125,11 @@ class Viewer:
                 drawings.close()
         self.index.close()
         self.reader.close()
+
+    def _prepare(self) -> None:
+        for prepare in self.prepares:
+            with suppress(LadderError):  # Who asks for a page is told.
+                prepare()
 
     def _run(self) -> None:
         give_way()

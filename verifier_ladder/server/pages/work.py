@@ -42,6 +42,7 @@ def create_pages(
     app.state.service, app.state.tokens, app.state.sessions = service, known, Sessions(known)
     app.state.anyone_may_answer = anyone_may_answer
     app.state.uploads = Uploads()
+    viewer.prepares.append(service.reviews.prepare)
     add_pages(app, WORK, [visits("answer")])
     for router in (visitors.router, reviewing.router, laboratory.router):
         app.include_router(router, include_in_schema=False)

@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import re
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -507,6 +508,29 @@ def test_who_holds_a_case_is_told_nothing_of_candidates_until_he_has_answered(
         for path in ("/ledger.json", "/v1/rewards", f"/v1/artifacts/{'0' * 64}"):
             assert 403 == Visitor(app).get(path, headers=shown).status_code
     assert 200 == Visitor(app).get("/v1/rewards", headers=shown).status_code
+
+
+def test_once_a_server_has_started_no_page_has_to_read_what_was_said_before(
+    serve: Serve, weighed: vl.Campaign, tokens: TokenFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, begun, entries = Visitor(serve(weighed)), list[int](), weighed.ledger.entries
+    ada.log_in(tokens.add("ada", ["admin"]))
+    with ada.http:  # It starts and ends.
+        for thread in threading.enumerate():
+            if thread.name == "vl-prepare":
+                thread.join(300)
+
+        def noted(*, after: int = 0, **how: Any) -> Any:
+            begun.append(after)
+            return entries(after=after, **how)
+
+        monkeypatch.setattr(weighed.ledger, "entries", noted)
+        assert 200 == ada.get("/ledger").status_code
+        assert 200 == ada.get("/review").status_code
+        monkeypatch.undo()
+
+    assert begun
+    assert 0 < min(begun)
 
 
 def test_of_two_cases_about_one_candidate_neither_tells_the_answer_to_the_other(
