@@ -224,6 +224,33 @@ def uncomputed(key: Key) -> None:
     ])  # fmt: skip
 
 
+CHAIN = made("H H", cell(0.9, 3.0, 3.1), (0, 0, 0), (0.5, 0.1, 0))
+"""A metal's bands."""
+
+
+def edges(key: Key) -> None:
+    """What tells edits of the verifier from it."""
+    dense = made("H H", cell(0.82, 3.0, 3.3), (0, 0, 0), (0.5, 0, 0))
+    gap, large = criteria(gap={"least": 1}), repeated(HYDROGEN, np.diag([1, 1, 2]))
+    for solid, task, outcome, why, settings, more in (
+        (CHAIN, None, UNKNOWN, "bands that meet", {"level": "lda/gth-szv", "density": 0.5},
+         {"reason": "no gap"}),
+        (dense, gap, YES, "functions that depend on each other", {"level": "lda/gth-tzv2p"}, {}),
+        (HELIUM, None, YES, "an energy without an empty band", {"level": "lda/gth-szv"}, {}),
+        (HYDROGEN, gap, YES, "as many functions as are taken", {"max_functions": 10}, {}),
+        (large, gap, UNKNOWN, "one function too many", {"max_functions": 19},
+         {"reason": "20 basis functions are too many"}),
+        (HYDROGEN, gap, YES, "as many points as are taken", {"max_points": 3524}, {}),
+        (HYDROGEN, gap, UNKNOWN, "one point too many", {"max_points": 3523}, {"reason": "points"}),
+        (HYDROGEN, gap, UNKNOWN, "too many points of reciprocal space",
+         {"density": 0.7, "max_points": 28000}, {"reason": "points"}),
+        (HYDROGEN, None, UNKNOWN, "too few cycles for helium too", {"max_cycles": 1},
+         {"reason": "neither did that of helium"}),
+    ):  # fmt: skip
+        key.add(poscar(solid), task, outcome, why, "mutant of the verifier",
+                settings={**_QUICK, **settings}, **more)  # fmt: skip
+
+
 def dft_cell(key: Key) -> None:
     """`dft-cell`."""
     energies(key)
@@ -231,6 +258,7 @@ def dft_cell(key: Key) -> None:
     gaps(key)
     unsound(key)
     uncomputed(key)
+    edges(key)
 
 
 if __name__ == "__main__":

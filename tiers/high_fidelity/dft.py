@@ -133,6 +133,10 @@ ATTEMPTS: Mapping[str, Callable[[Any], Any]] = {
 solution of the same equations."""
 
 
+DIVERGED = (ArithmeticError, ValueError, RuntimeError)
+"""What is raised where an attempt fails: SciPy's errors are of values, as of what is no number."""
+
+
 class _NoFieldError(Exception):
     """None of the attempts converged."""
 
@@ -228,7 +232,7 @@ class Dft(NamedTuple):
             field = self._field(molecule, solvent, surface)
             try:
                 field, energy = self._kernel(field, prepared, start)
-            except (ArithmeticError, LinAlgError, RuntimeError) as error:
+            except DIVERGED as error:
                 failure = failure or printable(error)
                 continue
             if field.converged and isfinite(energy):

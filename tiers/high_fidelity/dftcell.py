@@ -8,7 +8,6 @@ from math import ceil, isfinite, pi, prod, sqrt
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.linalg import LinAlgError
 from pydantic import BaseModel, Field
 
 from verifier_ladder.arguments import checked
@@ -24,6 +23,7 @@ from verifier_ladder.tiers.fast.crystalgate import Bounds
 from verifier_ladder.tiers.high_fidelity.basis import CELL_BASES, rough_number
 from verifier_ladder.tiers.high_fidelity.dft import (
     ATTEMPTS,
+    DIVERGED,
     MEGABYTES,
     pyscf,
     refuse_files,
@@ -189,7 +189,7 @@ class CellDft(NamedTuple):
             field.conv_tol, field.max_cycle = self.tolerance, self.max_cycles
             try:
                 energy = float(field.kernel())
-            except (ArithmeticError, LinAlgError, RuntimeError) as error:
+            except DIVERGED as error:
                 failure = failure or printable(error)
                 continue
             if field.converged and isfinite(energy):

@@ -5,10 +5,11 @@ round, `and` for `or`, a condition negated, a refusal left out, a sign swapped. 
 disagrees with the key on a case on which the verifier agrees. Where an edit changes nothing that
 anybody could see, a mutant survives rightly, so a few always do.
 
-Each mutant lives in a process of its own, forked from one that has the libraries loaded. It is
-killed, and counts as noticed, when it takes ten times the cpu of the unchanged verifier, or three
-times as long on the clock and five minutes at least, or more memory than it may. Nothing else of
-this process changes.
+Each mutant lives in a process of its own, forked from one that has the libraries loaded, with one
+thread each, as workers have them: a fork would wait for threads that it lacks. It is killed, and
+counts as noticed, when it takes ten times the cpu of the unchanged verifier, or three times as
+long on the clock and five minutes at least, or more memory than it may. Nothing else of this
+process changes.
 
 Run as a program, the module reads one job from standard input: that is how `mutation_test` starts
 it, and no interface of its own.
@@ -33,6 +34,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, NoReturn, Self
 
+from verifier_ladder.environment import THREADS
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.answerkey import AnswerKey, Case, Report
 from verifier_ladder.verifiers import Verifier
@@ -164,7 +166,7 @@ def mutation_test(
     }
     done = subprocess.run(  # This file, with our own Python.
         [sys.executable, "-m", __name__], input=json.dumps(job), capture_output=True, text=True,
-        check=False,
+        check=False, env={**os.environ, **dict.fromkeys(THREADS, "1")},
     )  # fmt: skip
     if done.returncode:
         raise ConfigError(f"no mutant could be tried: {done.stderr.strip()[:600]}")

@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from verifier_ladder.candidate import Candidate
@@ -307,6 +308,25 @@ def test_a_molecule_is_to_blame_where_water_converges(
 
     with pytest.raises(DivergedError, match="it did not converge; that of water does"):
         HF._replace(unpaired=unpaired).state(AMMONIA._replace(charge=unpaired))
+
+
+def test_a_field_of_no_numbers_is_one_that_does_not_converge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any other error would be held against the molecule, whatever the ladder wants."""
+    pytest.importorskip("pyscf")
+    unfitted = Dft._unfitted
+
+    def spoilt(method: Dft, molecule: Any) -> Any:
+        field = unfitted(method, molecule)
+        if molecule.natm != len(H2O):
+            field.get_hcore = lambda *_: np.full((molecule.nao, molecule.nao), np.nan)
+        return field
+
+    monkeypatch.setattr(Dft, "_unfitted", spoilt)
+
+    with pytest.raises(DivergedError, match=r"infs or NaNs.*that of water does"):
+        HF.state(AMMONIA)
 
 
 def test_the_tool_is_to_blame_where_water_does_not_converge_either() -> None:

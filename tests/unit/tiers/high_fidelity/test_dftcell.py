@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from cell_key import HELIUM, HYDROGEN, REFERENCES, diatomic, face_centred
 from crystals import Solid, chance, copied, made, poscar, repeated
+from sourceedits import edits_of
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
+from verifier_ladder.testing.mutants import mutation_test, mutations
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.crystalfile import read
 from verifier_ladder.tiers.high_fidelity import dftcell
@@ -21,6 +23,7 @@ from verifier_ladder.tiers.high_fidelity.dftcell import (
     CellDft,
     CellState,
     DftCell,
+    is_skew,
     seconds_for,
 )
 from verifier_ladder.tiers.high_fidelity.level import Level
@@ -34,6 +37,42 @@ pytest.importorskip("spglib")
 
 QUICK: Mapping[str, Any] = {"level": "lda/gth-dzvp", "cutoff": 20.0, "density": 0.1}
 """Coarse, and at the middle of reciprocal space alone."""
+
+CHEAP = (*range(57, 104), 15, 16, 29, 49, 50, 56)
+"""Lines of the key that take seven seconds together, and notice edits of the verifier."""
+MODULES = [f"verifier_ladder.tiers.high_fidelity.{name}" for name in ("dftcell", "level")]
+UNSEEN = (
+    # Costs, time, memory and evidence, which tests read, and what is molecules'.
+    *edits_of(
+        seconds_for, is_skew, DftCell.expected_cost, vars(CellState)["evidence"].fget, Level.cores
+    ),
+    (
+        "_PATIENCE * seconds_for(max_functions, max_points, 1, is_skew=True) -> "
+        "_PATIENCE / seconds_for(max_functions, max_points, 1, is_skew=True)"
+    ),
+    (
+        "max(self.timeout, dearest) * max(1.0, max_cycles / _CYCLES) -> "
+        "max(self.timeout, dearest) / max(1.0, max_cycles / _CYCLES)"
+    ),
+    "max_cycles / _CYCLES -> max_cycles * _CYCLES",
+    "3 * 2 ** 30 -> 3 / 2 ** 30",
+    "_LIBRARIES + _POINT * max_points -> _LIBRARIES - _POINT * max_points",
+    "_POINT * max_points -> _POINT / max_points",
+    # Words of a reason.
+    "failure or printable(error) -> failure and printable(error)",
+    "f' ({failure})' if failure else '' -> f' ({failure})' if not failure else ''",
+    (
+        "f'there is no {printable(name, 40)}; ' if name else '' -> "
+        "f'there is no {printable(name, 40)}; ' if not name else ''"
+    ),
+    # Nothing alone does not converge that the key could hold.
+    "self.settings['unsolved'] == 'abstain' -> self.settings['unsolved'] != 'abstain'",
+    (
+        "if self.settings['unsolved'] == 'abstain': raise -> "
+        "if self.settings['unsolved'] == 'abstain': pass"
+    ),
+)
+"""Edits that change no verdict of the key."""
 
 
 class TestDftCell(VerifierTestCase):
@@ -68,9 +107,24 @@ def judged(solid: Solid, task: Mapping[str, Any] | None = None, **settings: Any)
 
 
 def test_the_key_is_the_one_that_was_frozen() -> None:
-    frozen = "ec2d3cb58f008fbc2e8f901c3f13d4cd11deae6a6f72c1f067fc9c9b2589a8f1"
+    frozen = "842e386f06f2c0058ee5dfa453425f7ffd0726234365cb655180e585a696f7f7"
 
-    assert frozen == AnswerKey.named("dft-cell").frozen(94)
+    assert frozen == AnswerKey.named("dft-cell").frozen(103)
+
+
+@pytest.mark.slow  # Each mutant computes some twenty crystals.
+def test_mutants_of_it_are_noticed_by_the_cases_that_take_least() -> None:
+    key = AnswerKey.named("dft-cell")
+    cases, lines = zip(*((key.cases[n - 1], key.lines[n - 1]) for n in CHEAP), strict=True)
+    few = AnswerKey(key.name, cases, lines)
+    survey = mutation_test(few, DftCell, MODULES, settings=QUICK, count=24, equivalent=UNSEEN)
+
+    assert [] == survey.weaknesses, survey.survived
+
+
+def test_what_mutants_leave_out_are_edits_of_today() -> None:
+    """Else no mutant is tried, which only a slow test would tell."""
+    assert set() == {*UNSEEN} - {each.edit for name in MODULES for each in mutations(name)}
 
 
 def test_an_energy_is_that_of_another_program() -> None:
@@ -238,9 +292,12 @@ def test_what_alone_does_not_converge_is_an_answer_as_the_ladder_wants_it(
     assert "that of helium does" in verdict.reason
 
 
-def test_a_fallback_that_helped_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [RuntimeError("singular"), ValueError("infs or NaNs")])
+def test_a_fallback_that_helped_is_named(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     def fails(field: Any) -> Any:
-        field.kernel = Mock(side_effect=RuntimeError("singular"))
+        field.kernel = Mock(side_effect=error)
         return field
 
     attempts = {"": fails, "level shift": dftcell._ATTEMPTS["level shift"]}

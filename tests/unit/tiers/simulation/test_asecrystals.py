@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint
-from inspect import getsourcelines
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from crystals import (
     rattled,
     repeated,
 )
+from sourceedits import edits_of
 from threadpoolctl import threadpool_limits
 
 from verifier_ladder.candidate import Candidate
@@ -77,15 +77,6 @@ FROZEN = {
 SHARED = tuple(
     f"verifier_ladder.tiers.simulation.{name}" for name in ("asecrystal", "calculators")
 )
-
-
-def edits_of(*parts: Any) -> Iterator[str]:
-    """All edits of parts of the shared modules, which are other calculators'."""
-    for part in parts:
-        lines, first = getsourcelines(part)
-        for each in mutations(part.__module__):
-            if first <= each.line < first + len(lines):
-                yield each.edit
 
 
 UNSEEN = (

@@ -98,6 +98,18 @@ def test_the_original_stays_as_it_is(between: Any) -> None:
     assert not key(0, 3, 6).check(between()).complaints
 
 
+def test_libraries_have_one_thread_as_in_a_worker(
+    between: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork waits without end for OpenMP's threads, which only its parent has."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    bounds = Path(str(sys.modules["mutated_bounds"].__file__))
+    alone = 'import os\n\nif os.environ["OMP_NUM_THREADS"] != "1":\n    raise ImportError\n'
+    bounds.write_text(f"{alone}\n{BOUNDS}")
+
+    assert mutation_test(key(0, 3, 6), between, ["mutated_bounds"], count=1).caught
+
+
 def test_edits_that_change_nothing_are_named_and_not_drawn(between: Any) -> None:
     same = "if number == 13: raise ValueError('no') -> if number == 13: pass"
 
