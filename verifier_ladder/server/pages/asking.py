@@ -238,6 +238,7 @@ def candidate(request: Request, campaign: CampaignNamed, key: Digest, task: Task
         "proof": [_proof(viewer, event) for event in events], **made.facts(),
         "_drawings": drawn, "_again": again or made.is_late, "_most": _MOST_SHOWN,
         "_weight": _weight(events),
+        "_are_turns_lost": made.trajectory is None and any(e.facts.get("turns") for e in events),
     }  # fmt: skip
 
 

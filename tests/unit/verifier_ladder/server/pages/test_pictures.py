@@ -251,6 +251,14 @@ def test_a_trajectory_is_told_turn_by_turn(see: See) -> None:
         assert sign not in page
 
 
+def test_where_turns_were_judged_and_not_kept_the_page_says_how_they_are(see: See) -> None:
+    agent, plain = item("351 K", verdicts={XTB: JUDGED}), item("There is nothing to do.")
+    get = see([agent, plain], spec())
+
+    assert "Its turns were not kept" in get(address(agent)).text
+    assert "Turn by turn" not in get(address(plain)).text
+
+
 def test_turns_are_found_in_the_work_queue_and_in_the_text_itself(see: See) -> None:
     react = item('Thought: add.\nAction: add\nAction Input: {"a": 2}\nObservation: 4\n')
     plain, queued = item("There is nothing to do but wait."), item("351 K")
