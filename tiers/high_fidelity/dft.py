@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from math import hypot, isfinite
 from pathlib import Path
+from tempfile import _TemporaryFileWrapper
 from typing import Annotated, Any, NamedTuple
 
 from numpy.linalg import LinAlgError
@@ -400,7 +401,17 @@ def temporary_files() -> Iterator[None]:
         finally:
             parameters.TMPDIR = before
             if any(folder.scratch.iterdir()):
-                gc.collect()  # A file is closed with its field, which must not find it gone.
+                _close_files(folder.scratch)
+
+
+def _close_files(folder: Path) -> None:
+    """Close temporary files: each goes with its field, which must not find it gone then.
+
+    A field lives on where the error that ended its check is still looked at.
+    """
+    for each in gc.get_objects():
+        if type(each) is _TemporaryFileWrapper and folder in Path(each.name).parents:
+            each.close()
 
 
 # ---- Hydration

@@ -95,6 +95,14 @@ def test_integrals_that_memory_does_not_hold_lie_in_a_folder_that_goes_with_the_
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_file_that_somebody_still_holds_is_closed_before_its_folder_goes() -> None:
+    pyscf = dft.pyscf("lib")
+    with dft.temporary_files():
+        held = pyscf.NamedTemporaryFile(dir=pyscf.param.TMPDIR)
+
+    assert held.closed
+
+
 def test_the_key_is_the_one_that_was_frozen() -> None:
     frozen = "cf441f6d3ee3ef0e56464ca662c1e26475e007b6075d1d7561e71e92fa32b63d"
 

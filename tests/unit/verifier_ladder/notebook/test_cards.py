@@ -117,7 +117,7 @@ def test_what_can_not_be_told_is_said() -> None:
     for value in (Odd(), around, "x" * 10**7, dict.fromkeys(range(10**5)), float("inf")):
         card(vl.Verdict.accept(1.0, evidence={"odd": value}))
     assert "can't be told" in card(vl.Reward("no number"))  # type: ignore[arg-type]
-    assert "inf" in card(vl.Reward(float("inf"), float("nan")))
+    assert "∞" in card(vl.Reward(float("inf"), float("nan")))
     with open_ledger(None) as ledger:
         assert "can't be told" in words(campaign_card(ledger, "nobody"))
 
