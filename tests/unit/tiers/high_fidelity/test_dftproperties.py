@@ -10,6 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 from moleculetwins import TWINS
+from sourceedits import edits_of
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError, ToolError
@@ -45,6 +46,13 @@ class TestTheDefaults(VerifierTestCase):
     twins: Mapping[str, Judge] = TWINS
     mutated = ("verifier_ladder.tiers.high_fidelity.dftproperties",)
     mutants: Mapping[str, Any] = {"count": 20, "equivalent": [
+        # Costs, and what becomes of what does not converge, which other tests read.
+        *edits_of(dftproperties.seconds_for, DftProperties.expected_cost),
+        "self.settings['unsolved'] == 'abstain' -> self.settings['unsolved'] != 'abstain'",
+        (
+            "if self.settings['unsolved'] == 'abstain': raise -> "
+            "if self.settings['unsolved'] == 'abstain': pass"
+        ),
         # GPUs, which other tests stand in for.
         "[_GPU] if self._dft.is_on_gpu else [] -> [_GPU] if not self._dft.is_on_gpu else []",
         (
