@@ -335,22 +335,37 @@ def _sweep() -> None:
 def _end_marked(folder: Path) -> None:
     """End processes that work in a folder, or have its place for temporary files as their own.
 
-    They are looked for until there is none: one that is ended may just have started another.
+    They are looked for until there is none: one that is ended may just have started another, and
+    of one that is just given another program nothing can be read.
     """
     until = monotonic() + _PATIENCE
-    while monotonic() < until and (found := _marked(folder)):
+    while monotonic() < until:
+        pids = [name for name in metering.names("/proc") if name.isdecimal()]
+        found = _marked(pids, folder)
+        if not found and not any(map(_is_starting, pids)):
+            return
         _kill(found)
         sleep(_PAUSE)
 
 
-def _marked(folder: Path) -> list[int]:
+def _marked(pids: Sequence[str], folder: Path) -> list[int]:
     mark, root = f"TMPDIR={folder / _SCRATCH}\0".encode(), f"{folder}/"
     return [
-        int(name)
-        for name in metering.names("/proc")
-        if name.isdecimal()
-        and (mark in metering.read(f"/proc/{name}/environ") or _works_in(name, root))
+        int(pid)
+        for pid in pids
+        if mark in metering.read(f"/proc/{pid}/environ") or _works_in(pid, root)
     ]
+
+
+def _is_starting(pid: str) -> bool:
+    """Whether a process has a program, and neither arguments nor environment yet."""
+    with suppress(OSError):
+        place = Path(f"/proc/{pid}")
+        is_program = bool((place / "exe").readlink())
+        return is_program and not any(
+            metering.read(f"{place}/{name}") for name in ("cmdline", "environ")
+        )
+    return False
 
 
 def _kill(pids: Collection[int]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from verifier_ladder import metering
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.services import gpumemory
 from verifier_ladder.services.gpumemory import room_for
@@ -256,6 +257,30 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
             assert theirs.exists()
     finally:
         lock.close()
+
+
+def test_a_process_that_is_just_given_another_program_is_looked_at_again(
+    temporary: Path, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the system has placed its arguments, nothing tells where it belongs."""
+    left = temporary / "vladder-run-left"
+    (left / "work").mkdir(parents=True)
+    orphan = get_context("fork").Process(target=_as_an_orphan, args=(left, "with its TMPDIR"))
+    orphan.start()
+    until(lambda: b"TMPDIR" in metering.read(f"/proc/{orphan.pid}/environ"))
+    read, hidden = metering.read, ["environ", "cmdline", "environ"]
+
+    def late(path: str) -> bytes:
+        if hidden and path == f"/proc/{orphan.pid}/{hidden[0]}":
+            hidden.pop(0)
+            return b""
+        return read(path)
+
+    monkeypatch.setattr(metering, "read", late)
+    with run_folder():
+        orphan.join(300)
+
+    assert -signal.SIGKILL == orphan.exitcode
 
 
 def _as_an_orphan(folder: Path, how: str) -> None:
