@@ -119,11 +119,11 @@ class Settings(BaseModel):
     cache_memory: Annotated[ByteSize, AfterValidator(_enough)] = Field(
         default=ByteSize(256 * 2**20),
         description="Memory that campaigns add to the process that scores, beside the completions "
-        "that it holds itself, such as 1GiB; at least 32MiB. Three eighths are for candidates of "
-        "all its campaigns together: the oldest are dropped, and read from the ledger when they "
-        "come again. The rest is for pages of a ledger file and for what is at work; long calls "
-        "are written, and long batches run, in pieces, and a completion longer than 1/32 of "
-        "what it is beyond 16MiB is not judged.",
+        "that it holds itself, such as 1GiB; at least 32MiB. Of what it is beyond 8MiB, three "
+        "eighths are for candidates of all its campaigns together: the oldest are dropped, and "
+        "read from the ledger when they come again. The rest is for pages of a ledger file and "
+        "for what is at work; long calls are written, and long batches run, in pieces, and a "
+        "completion longer than 1/32 of what it is beyond 24MiB is not judged.",
     )
     largest_artifact: Annotated[ByteSize, Field(ge=0)] = Field(
         default=ByteSize(4 * 2**20),

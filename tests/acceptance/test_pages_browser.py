@@ -40,13 +40,16 @@ def tab(browser: Any) -> Iterator[Tab]:
         yield opened
 
 
-@pytest.mark.browser
-def test_one_follows_a_candidate_from_the_campaign_to_the_decision(
-    tab: Tab, address: str, until: Any
-) -> None:
+@pytest.fixture
+def read(tab: Tab, address: str, until: Any) -> None:
+    """The first page, once it shows what was recorded before the viewer came."""
     tab.open(address)
-    # What was recorded before the viewer came is read behind the page, which then shows it.
     until(lambda: tab.run("!document.querySelector('progress')"))
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("read")
+def test_one_follows_a_candidate_from_the_campaign_to_the_decision(tab: Tab, until: Any) -> None:
     tab.follow("try")
     until(lambda: tab.run("document.body.textContent.includes('Who won')"))
     assert tab.run("document.querySelector('#wrong').parentNode.textContent.includes('ALARM')")
@@ -89,11 +92,10 @@ def test_new_entries_appear_by_themselves(
 
 
 @pytest.mark.browser
+@pytest.mark.usefixtures("read")
 def test_what_was_opened_stays_open_when_a_row_comes_before_it(
     tab: Tab, address: str, ledger: Path, until: Any
 ) -> None:
-    tab.open(address)
-    until(lambda: tab.run("!document.querySelector('progress')"))
     tab.open(f"{address}/candidate?campaign=try&key={viewed.ETHANOL.content.hex()}")
     opened = "document.querySelector('details[open]')?.parentElement.innerText"
     # As it was before its first line came.
@@ -110,11 +112,10 @@ def test_what_was_opened_stays_open_when_a_row_comes_before_it(
 
 
 @pytest.mark.browser
+@pytest.mark.usefixtures("read")
 def test_on_paper_tables_are_tables_and_nothing_is_there_to_be_clicked(
-    tab: Tab, address: str, until: Any
+    tab: Tab, address: str
 ) -> None:
-    tab.open(address)
-    until(lambda: tab.run("!document.querySelector('progress')"))
     tab.call("Emulation.setDeviceMetricsOverride", width=700, height=990, deviceScaleFactor=1,
              mobile=False)  # fmt: skip
     tab.call("Emulation.setEmulatedMedia", media="print")
