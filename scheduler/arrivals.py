@@ -37,8 +37,8 @@ class Arrivals:
     """Writes long candidates before the rest of the call: all at once would be too much."""
     bytes_: int = 0
     """Bytes of all candidates of the call."""
-    written: int = 0
-    """How many of them were looked at when candidates were written last."""
+    last_written: int = 0
+    """What `bytes_` was when candidates were written last."""
 
     def __enter__(self) -> Self:
         """Begin a call."""
@@ -73,10 +73,10 @@ class Arrivals:
     def came(self, bytes_: int) -> None:
         """Hear that candidates of so many bytes were taken in."""
         self.bytes_ += bytes_
-        is_much = self.bytes_ - self.written > share(PIECE)
+        is_much = self.bytes_ - self.last_written > share(PIECE)
         if is_much and self.candidates and self.write is not None:
             candidates, self.candidates = self.candidates, Table(CandidateRow)
-            self.written = self.bytes_
+            self.last_written = self.bytes_
             self.write(candidates)
 
     def spend(self, charged: Charged, cost: Cost, checks: int) -> None:

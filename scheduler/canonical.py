@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from verifier_ladder.keys import content_keys, raw_keys
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger
+from verifier_ladder.memory import LONGEST_CHARACTER, longest, weigh, why_too_long, written
 from verifier_ladder.scheduler.arrivals import Arrivals
 from verifier_ladder.scheduler.engines.inline import canonical_inline
 from verifier_ladder.scheduler.engines.local import LocalEngine
@@ -46,6 +47,7 @@ class Canonicals:
         """Serve one ladder."""
         self._by, self._kind = ladder.canonicaliser, ladder.kind
         self._ledger, self._engine = ledger, engine
+        self._longest = longest()
 
     @property
     def is_identity(self) -> bool:
@@ -64,7 +66,7 @@ class Canonicals:
         made, lane = yield from self._make([contents[place] for place in new])
         forms = Forms([], list(contents), {}, lane, raws)
         for place, form in zip(new, made, strict=True):
-            forms.add(place, form)
+            forms.add(place, self._with_room(form))
         for place, raw in enumerate(raws) if known else ():
             if raw in known:
                 alias = known[raw]
@@ -72,6 +74,17 @@ class Canonicals:
         forms.keys.extend(content_keys(self._kind, forms.contents))
         self.note(forms, contents, new, arrivals)
         return forms
+
+    def is_named(self, content: Content, key: bytes) -> bool:
+        """Whether a key stands for content: that of the text as it is, or of its canonical form.
+
+        A sample is recorded under the first where there was no time, or no memory, for the second.
+        """
+        if key == content_keys(self._kind, [content])[0]:
+            return True
+        raws = raw_keys(self._kind, [content])
+        known = {} if self.is_identity else self._ledger.aliases(self._by.digest, raws)
+        return any(alias.content_key == key for alias in known.values())
 
     def _make(
         self, contents: list[Content]
@@ -82,6 +95,15 @@ class Canonicals:
             return canonical_inline(self._by, contents), None
         answer = yield self._engine.fast.canonicalise(self._by, contents)
         return answer.forms, answer.lane
+
+    def _with_room(self, form: Content | Verdict | None) -> Content | Verdict | None:
+        """A canonical form, or that there is no memory for it."""
+        if not isinstance(form, (str, bytes)) or len(form) * LONGEST_CHARACTER <= self._longest:
+            return form
+        size = weigh(form, written)
+        if size <= self._longest:
+            return form
+        return Verdict.abstain(f"its canonical form is {why_too_long(size)}", failed_at="memory")
 
     def note(
         self, forms: Forms, given: Sequence[Content], places: Sequence[int], arrivals: Arrivals

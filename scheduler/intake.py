@@ -49,6 +49,8 @@ from verifier_ladder.verdict import Verdict
 from verifier_ladder.verifiers import Verifier
 
 _CHUNK = 512
+_OF_OBJECTS = 1 / 8
+"""Part of a trajectory's objects that counts: about what short turns take while written."""
 _LATE = "not reached within the deadline"
 Given = Candidate | Content
 Job = Generator[Future[Any], Any, None]
@@ -74,9 +76,32 @@ def _task_digests(given: Sequence[Given]) -> dict[int, bytes]:
 
 
 def _whole_size(given: Given) -> int:
-    """Bytes of a completion as it is written; objects of a trajectory take several times that."""
+    """Bytes of a completion as it is written; of a trajectory, what takes most.
+
+    That is its JSON, or its texts, which count as a content does, or a part of its objects: of
+    very short turns these take many times their JSON.
+    """
     content, turns = (given.content, given.turns) if isinstance(given, Candidate) else (given, ())
-    return weigh(content, written) + (len(canonical_json(turns_json(turns))) if turns else 0)
+    size = weigh(content, written)
+    if not turns:
+        return size
+    texts = weigh(turns, written) - weigh(turns, lambda _: 0)
+    objects = int(weigh(turns) * _OF_OBJECTS)
+    return size + max(len(canonical_json(turns_json(turns))), texts, objects)
+
+
+def _with_tasks(sizes: Sequence[int], givens: Sequence[Given]) -> Sequence[int]:
+    """Sizes with what tasks take, which travel to workers; one that several share counts once."""
+    tasks = {
+        id(one.task): (place, one.task)
+        for place, one in enumerate(givens) if isinstance(one, Candidate) and one.task
+    }  # fmt: skip
+    if not tasks:
+        return sizes
+    made = list(sizes)
+    for place, task in tasks.values():
+        made[place] += weigh(task)
+    return made
 
 
 class Intake:
@@ -89,6 +114,7 @@ class Intake:
         self.asking = Asking(ladder, engine, lock)
         self.cache = CandidateCache(lock)
         self._piece, self._longest = share(PIECE), longest()
+        self.is_named = self._canonicals.is_named
         self._settling = [each for each in ladder.askings if settlement_field(each[0])]
 
     def standings(
@@ -128,7 +154,7 @@ class Intake:
         found, keys, givens, sizes = self._sized(new)
         jobs = (
             self._job(keys[part], givens[part], sum(sizes[part]), arrivals, found)
-            for part in self._parts(sizes)
+            for part in self._parts(sizes, givens)
         )
         if not drive(jobs, until, window=self._window):
             for key, given in new.items():
@@ -150,7 +176,7 @@ class Intake:
             standings, _ = yield from self._enter(givens[part], arrivals)
             found.update(zip(names[part], standings, strict=True))
 
-        drive(map(job, self._parts(sizes)), None, window=self._window)
+        drive(map(job, self._parts(sizes, givens)), None, window=self._window)
         return [found[key] for key in keys], arrivals
 
     def recall(self, candidate: Candidate, key: bytes, given: str | bytes | None) -> Standing:
@@ -190,7 +216,8 @@ class Intake:
         contents = [g.content if isinstance(g, Candidate) else g for g in givens]
         turns = [g.turns if isinstance(g, Candidate) else () for g in givens]
         lengths = list(map(len, contents))
-        is_little = sum(lengths) * LONGEST_CHARACTER <= self._piece // self._engine.workers
+        little = min(self._piece // self._engine.workers, self._longest)
+        is_little = sum(lengths) * LONGEST_CHARACTER <= little
         sizes = lengths if is_little else [weigh(content, written) for content in contents]
         if not any(turns):
             return sizes
@@ -218,11 +245,12 @@ class Intake:
         keys, givens, sizes = map(list, zip(*left, strict=True)) if left else ([], [], [])
         return refused, keys, givens, sizes
 
-    def _parts(self, sizes: Sequence[int]) -> Iterator[slice]:
+    def _parts(self, sizes: Sequence[int], givens: Sequence[Given]) -> Iterator[slice]:
         """Cut into what one worker is given at once; in this process only long text is cut."""
         if self._ladder.canonicaliser.inline and self.asking.is_inline:
             return cuts(sizes, self._piece)
         workers = self._engine.workers
+        sizes = _with_tasks(sizes, givens)
         count = max(1, min(_CHUNK, -(-len(sizes) // workers)))
         return cuts(sizes, min(self._piece, share(BATCHES) // workers), count)
 

@@ -226,13 +226,22 @@ class Scorer:
             row = rows.get(position)
             if row is None:
                 continue
-            if (other := _other(row, standing)) is not None:
+            if (other := self._other(row, standing)) is not None:
                 place = sample_place(batch.run, batch.step, position, standing.given)
                 raise TakenError(
                     f"{place} was recorded with {other}; give each sample an id of its own"
                 )
             before[position] = row.reward
         return before
+
+    def _other(self, row: SampleReward, standing: Standing) -> str | None:
+        """What a recorded sample differs in from one that has its id."""
+        is_same = row.content_key == standing.content_key
+        if not is_same and not self._desk.intake.is_named(standing.given, row.content_key):
+            return "another candidate"
+        if row.task_key != standing.task_key:
+            return "another task"
+        return None if row.turns_key == standing.turns_key else "other turns"
 
     def _ask_on(
         self,
@@ -292,15 +301,6 @@ def _samples(batch: Batch, standings: Sequence[Standing]) -> SampleColumns:
         [s.used for s in standings], batch.groups, batch.group_sizes, batch.learner_versions,
         batch.weights, **subject_columns(standings),
     )  # fmt: skip
-
-
-def _other(row: SampleReward, standing: Standing) -> str | None:
-    """What a recorded sample differs in from one that has its id."""
-    if row.content_key != standing.content_key:
-        return "another candidate"
-    if row.task_key != standing.task_key:
-        return "another task"
-    return None if row.turns_key == standing.turns_key else "other turns"
 
 
 def _text(standing: Standing) -> str | None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from math import ceil
+from math import ceil, floor
 from sys import getsizeof
 from time import monotonic, thread_time
 from typing import Any
@@ -28,8 +28,8 @@ BACKLOG = 1 / 8
 _FIXED = 8 * 2**20
 """Bytes of what is the same at any setting: connections, threads, the first samples."""
 _LONGEST, _CALL = 1 / 32, 16 * 2**20
-"""Share for one candidate, of what a call leaves with a few samples; what is longer than a piece
-is alone."""
+"""Share for one candidate, of what is left beside a call of a few samples, which takes 16 MiB.
+What is longer than a piece is written alone."""
 _LITTER = 1 / 16
 """Share that may be used before the C library is asked for what it keeps."""
 _MIB = 2**20
@@ -44,7 +44,7 @@ _PLAIN = bytes(byte for byte in range(32, 256) if byte not in b'"\\')
 _SHORT = b'"\\\b\t\n\f\r'
 """Those that it writes with a backslash before; all others take six."""
 _LATIN, _TWO_BYTES = bytes(range(0xC4)), bytes(range(0xF0))
-"""Bytes of UTF-8 of characters that Python holds in one, and in two."""
+"""Bytes of UTF-8 up to which a character fits into one byte of Python's, and into two."""
 
 
 def share(part: float) -> int:
@@ -69,11 +69,12 @@ def why_too_long(size: int) -> str:
 
     Example:
         >>> why_too_long(2**24).partition(" (")[2]
-        '16.0 MiB of at most 7.2); set it to 536MiB'
+        '16.00 MiB as it is written, of at most 7.25); set it to 536MiB'
     """
+    size_told, most = ceil(100 * size / _MIB) / 100, floor(100 * longest() / _MIB) / 100
     return (
-        f"longer than VLADDER_CACHE_MEMORY has room for ({size / _MIB:.1f} MiB of at most "
-        f"{longest() / _MIB:.1f}); set it to {ceil((size / _LONGEST + _CALL + _FIXED) / _MIB)}MiB"
+        f"longer than VLADDER_CACHE_MEMORY has room for ({size_told:.2f} MiB as it is written, of "
+        f"at most {most:.2f}); set it to {ceil((size / _LONGEST + _CALL + _FIXED) / _MIB)}MiB"
     )
 
 
@@ -162,7 +163,10 @@ def weigh(value: Any, of_text: Callable[[str], int] | None = None) -> int:
 
 
 def held(text: str) -> int:
-    """At most so many bytes are taken by a text that is kept, in both forms; told at once."""
+    """Bytes that a text takes at most while it is kept, in both forms of it.
+
+    That follows from its length: no character is looked at.
+    """
     return getsizeof(text) if text.isascii() else 8 * len(text)
 
 

@@ -92,7 +92,7 @@ class Work:
         self._claims = dict(enumerate(claims))
         self.size = len(claims)
         self.bytes_ = sum(weigh(claim.check.payload, written) for claim in claims)
-        """About how long its candidates are."""
+        """About how many bytes its candidates take, with their tasks and turns."""
         self._limit = limit
         self._due = monotonic() + _LONG
         self.begun: dict[bytes, float] = {}

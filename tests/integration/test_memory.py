@@ -71,16 +71,30 @@ with opened("fast", "simulation") as campaign:
 """
 
 ALIKE = """
-length, count = map(int, numbers)
+length, count, kind = map(int, numbers)
+if kind == 2:  # One task of as many bytes, in short texts.
+    task = {"tests": ["0123456789" * 2] * (length // 23)}
+    texts = [vl.Candidate("text", "the same", task)] * count
+else:
+    texts = [text(0, length).encode() if kind else text(0, length)] * count
 with opened("fast", "simulation") as campaign:
     campaign.score(["short", "shorter"])
     assert campaign.drain("300 s")
-    texts = [text(0, length)] * count
     before = begin()
     campaign.score(texts)
     assert campaign.drain("300 s")
     print(told("VmHWM") - before)
-    assert all(reward.value == length for reward in campaign.score(texts))
+    assert 1 == len({reward.value for reward in campaign.score(texts)} - {None})
+"""
+
+TASKS = """
+length, count = map(int, numbers)
+samples = [vl.Candidate("text", f"{n}", {"tests": text(n, length)}) for n in range(count)]
+with opened("fast") as campaign:
+    campaign.score(["short", "shorter"])
+    before = begin()
+    campaign.score(samples)
+    print(told("VmHWM") - before)
 """
 
 AGAIN = """
@@ -112,12 +126,13 @@ with opened("fast", "simulation") as campaign:
 
 
 def ran(
-    script: str, setting: str, path: Path, isolation: str, *numbers: int, fill: str = "x"
-) -> list[float]:
+    script: str, setting: str, path: Path | str, isolation: str, *numbers: int, fill: str = "x",
+    **environment: str,
+) -> list[float]:  # fmt: skip
     arguments = path, isolation, ord(fill), *numbers
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + script, *map(str, arguments)],
-        env={"PATH": "/usr/bin:/bin", "VLADDER_CACHE_MEMORY": setting},
+        env={"PATH": "/usr/bin:/bin", "VLADDER_CACHE_MEMORY": setting, **environment},
         capture_output=True, text=True, timeout=1200, check=False,
     )  # fmt: skip
     assert 0 == done.returncode, done.stdout + done.stderr
@@ -139,8 +154,26 @@ def test_a_call_of_many_long_completions_adds_no_more_than_the_setting(
     assert grown < 32 * MIB
 
 
-def test_samples_that_one_check_answers_hold_their_text_once(tmp_path: Path) -> None:
-    (grown,) = ran(ALIKE, "32MiB", tmp_path / "ledger.db", "inline", 200_000, 320)
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["text", "bytes", "task"])
+def test_samples_that_one_check_answers_hold_what_they_share_once(
+    tmp_path: Path, kind: int
+) -> None:
+    (grown,) = ran(ALIKE, "32MiB", tmp_path / "ledger.db", "inline", 200_000, 320, kind)
+
+    assert grown < 32 * MIB
+
+
+def test_they_do_where_a_driver_holds_all_rows_of_a_statement(
+    postgresql: str, tmp_path: Path
+) -> None:
+    key = str(tmp_path / "ledger.key")
+    (grown,) = ran(ALIKE, "32MiB", postgresql, "inline", 200_000, 320, 0, VLADDER_KEY=key)
+
+    assert grown < 32 * MIB
+
+
+def test_tasks_of_a_call_travel_to_workers_in_pieces(tmp_path: Path) -> None:
+    (grown,) = ran(TASKS, "32MiB", tmp_path / "ledger.db", "process", 250_000, 240)
 
     assert grown < 32 * MIB
 

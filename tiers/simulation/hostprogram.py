@@ -53,6 +53,8 @@ _LOOK = 1.0
 """Seconds between two looks at what it has written, at least."""
 _PATIENCE, _PAUSE = 30.0, 0.01
 """Seconds that a guard has to end, more than it gives a program; and between two looks at that."""
+_LOOKS = 3
+"""How often a process is asked for its environment that has arguments, and shows none."""
 _MOST_TRIES = 100
 """At a folder that no other process removes as one that was left."""
 _GIGABYTE, _MOST_ENTRIES = 10**9, 100_000
@@ -338,33 +340,38 @@ def _end_marked(folder: Path) -> None:
     They are looked for until there is none: one that is ended may just have started another, and
     of one that is just given another program nothing can be read.
     """
+    mark, root = f"TMPDIR={folder / _SCRATCH}\0".encode(), f"{folder}/"
     until = monotonic() + _PATIENCE
     while monotonic() < until:
         pids = [name for name in metering.names("/proc") if name.isdecimal()]
-        found = _marked(pids, folder)
-        if not found and not any(map(_is_starting, pids)):
+        found = {pid: _is_marked(pid, mark, root) for pid in pids}
+        if not any(is_marked or is_marked is None for is_marked in found.values()):
             return
-        _kill(found)
+        _kill([int(pid) for pid, is_marked in found.items() if is_marked])
         sleep(_PAUSE)
 
 
-def _marked(pids: Sequence[str], folder: Path) -> list[int]:
-    mark, root = f"TMPDIR={folder / _SCRATCH}\0".encode(), f"{folder}/"
-    return [
-        int(pid)
-        for pid in pids
-        if mark in metering.read(f"/proc/{pid}/environ") or _works_in(pid, root)
-    ]
+def _is_marked(pid: str, mark: bytes, root: str) -> bool | None:
+    """Whether a process has a mark in its environment, or works below a folder.
+
+    None where that can't be told yet, for it is just given another program. A process that has
+    arguments and no environment may have been given both between two looks, so it is asked again.
+    """
+    if _works_in(pid, root):
+        return True
+    for _ in range(_LOOKS):
+        if environment := metering.read(f"/proc/{pid}/environ"):
+            return mark in environment
+        if not _has_program(pid):
+            return False
+        if not metering.read(f"/proc/{pid}/cmdline"):
+            return None
+    return False
 
 
-def _is_starting(pid: str) -> bool:
-    """Whether a process has a program, and neither arguments nor environment yet."""
+def _has_program(pid: str) -> bool:
     with suppress(OSError):
-        place = Path(f"/proc/{pid}")
-        is_program = bool((place / "exe").readlink())
-        return is_program and not any(
-            metering.read(f"{place}/{name}") for name in ("cmdline", "environ")
-        )
+        return bool(Path(f"/proc/{pid}/exe").readlink())
     return False
 
 

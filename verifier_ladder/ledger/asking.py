@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from hashlib import blake2b
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _LOG = logging.getLogger("verifier_ladder")
+ALL = 2**62
+"""More rows than there are."""
 _LONG = 256
 """Characters from which on a text is worth looking for its like."""
+_FIRST_PAGE = 16
+"""Requests that are read together before it is known how long they are."""
 _OF_WHO_ASKS = (
     "content_key", "verifier", "version", "digest", "tier", "campaign", "run", "asked_at",
     *RESERVE, "payload", "deadline", "attempt", "state",
@@ -57,7 +62,7 @@ _CHECK = f"SELECT {', '.join(f'c.{name}' for name in _COLUMNS)} FROM check_queue
 _BARE_CHECK = _CHECK.replace("c.payload", "coalesce(?, c.payload)")
 """The first value stands for all payloads: candidates may be long."""
 _REQUEST = (
-    "SELECT r.check_key, r.campaign, r.run, r.step, r.position, r.content_key, r.state "
+    "SELECT r.id, r.check_key, r.campaign, r.run, r.step, r.position, r.content_key, r.state "
     "FROM request r JOIN check_queue c ON c.check_key = r.check_key "
 )
 
@@ -176,23 +181,62 @@ def check_rows(
     ]
 
 
-def request_rows(connection: Connection, clause: str, values: tuple[Any, ...]) -> list[Request]:
-    """Read requests; the tables are called `r` and, for their checks, `c` in the clause."""
-    found = connection.exec_driver_sql(_REQUEST + clause, values)  # One by one: each holds a text.
-    texts: dict[str, str] = {}  # The same one in all that ask for the same check.
-    return [
-        Request._make((*row[:6], _with_shared(read_object(row[6]), texts)))
-        for row in found if _is_one(row)
-    ]  # fmt: skip
+def request_rows(
+    connection: Connection, clause: str, values: tuple[Any, ...], limit: int = ALL
+) -> list[Request]:
+    """Read requests in their order; the tables are called `r` and, for checks, `c` in the clause.
+
+    Where a driver holds all rows of a statement, they are read in pages, by how long they are.
+    What equals what an earlier one tells of its candidate is the same object.
+    """
+    # The plus keeps the order's index from being chosen before that of the clause.
+    after = f"{clause} {'AND' if clause else 'WHERE'} +r.id > ? ORDER BY r.id LIMIT ?"
+    found, known, last = list[Request](), dict[Any, Any](), -1
+    size = _FIRST_PAGE if dialect_of(connection).holds_rows else limit
+    while limit > 0:
+        size, count, longest = min(size, limit), 0, 1
+        for row in connection.exec_driver_sql(_REQUEST + after, (*values, last, size)):
+            count, last, longest = count + 1, row[0], max(longest, _length(row))
+            if _is_one(row[1:]):
+                state = _with_shared(read_object(row[7]), known)
+                found.append(Request._make((*row[1:7], state)))
+        if count < size:
+            break
+        limit -= count
+        size = max(1, min(4 * size, share(PIECE) // longest))
+    return found
 
 
-def _with_shared(value: Any, texts: dict[str, str]) -> Any:
-    """The same data, in which long texts that are equal are one object."""
-    if isinstance(value, str):
-        return texts.setdefault(value, value) if len(value) >= _LONG else value
+def _length(row: Sequence[Any]) -> int:
+    state = row[7]
+    return len(state) if isinstance(state, (bytes, str)) else 1
+
+
+def _with_shared(state: Any, known: dict[Any, Any]) -> Any:
+    """The same data, in which candidates that are equal are one object, and long texts likewise.
+
+    Args:
+        state: What a request tells.
+        known: Candidates by their digests, and texts; filled in.
+    """
+    candidate = state.get("candidate") if isinstance(state, dict) else None
+    if candidate is None:
+        return _with_shared_texts(state, known)
+    name = blake2b(dumps(candidate), digest_size=16).digest()
+    if name not in known:
+        known[name] = _with_shared_texts(candidate, known)
+    rest = {key: value for key, value in state.items() if key != "candidate"}
+    return {**_with_shared_texts(rest, known), "candidate": known[name]}
+
+
+def _with_shared_texts(value: Any, known: dict[Any, Any]) -> Any:
+    if isinstance(value, (str, bytes)):
+        return known.setdefault(value, value) if len(value) >= _LONG else value
     if isinstance(value, dict):
-        return {name: _with_shared(each, texts) for name, each in value.items()}
-    return [_with_shared(each, texts) for each in value] if isinstance(value, list) else value
+        return {name: _with_shared_texts(each, known) for name, each in value.items()}
+    return (
+        [_with_shared_texts(each, known) for each in value] if isinstance(value, list) else value
+    )
 
 
 def _is_one(row: Sequence[Any]) -> bool:

@@ -32,6 +32,8 @@ class Dialect(ABC):
 
     in_order: bool
     """Whether entries become visible in the order of their ids."""
+    holds_rows: bool
+    """Whether its driver holds all rows of a statement before the first can be read."""
     locked: str
     """Ends a SELECT from `check_queue c` whose rows are about to change: others wait for them."""
     skipped: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verifier_ladder.ledger.asking import Place, check_rows, request_rows, where
+from verifier_ladder.ledger.asking import ALL, Place, check_rows, request_rows, where
 from verifier_ladder.ledger.damage import contained
 from verifier_ladder.ledger.records import CheckRow, CheckState, Queued, Request, Vitals, Waiting
 from verifier_ladder.ledger.store import IN_LOG, Store, chunks
@@ -13,9 +13,6 @@ from verifier_ladder.ledger.workqueue import MOST_LOOKED_AT
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-ALL = 2**62
-"""LIMIT of a statement that has none."""
 
 
 def _place(connection: Connection, check_key: bytes) -> Place | None:
@@ -97,9 +94,7 @@ class SqlLooking(Store):
                     ended = "c.state >= 3" if final else "c.state < 3"
                     clause = f"{clause} AND {ended}" if clause else f"WHERE {ended}"
                 size = ALL if limit is None else limit
-                found += request_rows(
-                    connection, f"{clause} ORDER BY r.id LIMIT ?", (*values, size)
-                )
+                found += request_rows(connection, clause, values, size)
         return found[:limit]
 
     @contained

@@ -60,7 +60,7 @@ def marked(statement: str) -> str:
 class PostgresqlDialect(Dialect):
     """PostgreSQL 16 and newer, at its default isolation: each statement sees what is committed."""
 
-    in_order = False
+    in_order, holds_rows = False, True
     locked = " FOR NO KEY UPDATE OF c"
     skipped = " FOR NO KEY UPDATE OF c SKIP LOCKED"
     settled = "SELECT coalesce(max(id), 0) FROM entry WHERE id <= (SELECT ledger_settled())"

@@ -221,7 +221,7 @@ class SqliteDatabase(Database):
 class SqliteDialect(Dialect):
     """SQLite; whoever writes holds the whole file."""
 
-    in_order = True
+    in_order, holds_rows = True, False
     locked = skipped = ""
     settled = "SELECT coalesce(max(id), 0) FROM entry"
 

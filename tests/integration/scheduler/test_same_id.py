@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.canonicaliser import Canonicaliser
 
 TASKS: list[dict[str, Any] | None] = [
     None, {"answer": "4"}, {"answer": "5"}, {"answer": 4}, {"answer": "4", "more": [1, 2.5]},
@@ -97,3 +98,49 @@ def test_turns_are_known_again_when_the_ledger_is_opened_again(tmp_path: Path) -
         campaign.score([turned(4)])
         with pytest.raises(vl.ConfigError, match="recorded with other turns"):
             campaign.score([turned(1)])
+
+
+class Stripped(Canonicaliser):
+    """Leaves out spaces around."""
+
+    kind, name, version, inline = "text", "stripped", "1", True
+
+    def canonicalise(self, content: str | bytes) -> str | bytes:
+        return content.strip()
+
+
+def spelled(path: Path) -> vl.Campaign:
+    given = ladder()
+    made = vl.Ladder("l", given.verifiers, policy="all_tiers", canonicaliser=Stripped())
+    return vl.Campaign.open("c", ladder=made, ledger=path, workers=1)
+
+
+@pytest.mark.parametrize("settings", [("32MiB", "64MiB"), ("64MiB", "32MiB")])
+def test_a_sample_that_there_was_no_room_for_once_is_the_same_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, str]
+) -> None:
+    long = vl.Sample(vl.Candidate("text", f" {'x' * 300_000} "), run="r", step=3, position=0)
+    other = vl.Sample(vl.Candidate("text", f" {'y' * 300_000} "), run="r", step=3, position=0)
+    told = []
+    for setting in settings:
+        monkeypatch.setenv("VLADDER_CACHE_MEMORY", setting)
+        with spelled(tmp_path / "ledger.db") as campaign:
+            told += campaign.score([long])
+            assert campaign.drain("300 s")
+            with pytest.raises(vl.ConfigError, match="recorded with another candidate"):
+                campaign.score([other])
+
+    first, again = told
+    assert (first.value, first.failed_at) == (again.value, again.failed_at)
+    assert ("memory" == first.failed_at) == (settings[0] == "32MiB")
+
+
+@pytest.mark.parametrize("deadlines", [(0.0, None), (None, 0.0)])
+def test_a_sample_that_there_was_no_time_for_once_is_the_same_sample(
+    tmp_path: Path, deadlines: tuple[float | None, float | None]
+) -> None:
+    same = vl.Sample(vl.Candidate("text", " 4 "), run="r", step=3, position=0)
+    for deadline in deadlines:
+        with spelled(tmp_path / "ledger.db") as campaign:
+            campaign.score([same], deadline=deadline)
+            assert campaign.drain("300 s")

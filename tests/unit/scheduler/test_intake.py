@@ -7,6 +7,7 @@ from threading import RLock
 import pytest
 
 from verifier_ladder.candidate import Candidate, Turn
+from verifier_ladder.canonicaliser import Canonicaliser
 from verifier_ladder.function import FunctionVerifier
 from verifier_ladder.ladder import Ladder
 from verifier_ladder.ledger import Ledger, open_ledger
@@ -161,3 +162,59 @@ def test_what_a_text_becomes_as_json_is_what_there_must_be_room_for(
 
     assert [None] * 3 == [one.problem for one in fits]
     assert ["memory"] * 3 == [one.problem.failed_at for one in too_long if one.problem]
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [Turn("\U0001f600" * 40_000)], [Turn("a", "\U0001f600" * 40_000)], [Turn("a")] * 20_000,
+        [Turn("\1" * 50_000)],
+    ],
+    ids=["emoji", "emoji seen", "many turns", "control"],
+)  # fmt: skip
+def test_turns_count_as_a_text_does_and_as_many_as_they_are(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, turns: Sequence[Turn]
+) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
+    given = Candidate("text", "a", turns=tuple(turns))
+    fits = Candidate("text", "a", turns=(Turn("\U0001f600" * 15_000), *[Turn("a", "b")] * 1_000))
+
+    long, short = taken(new_intake(ledger), [given, fits])
+
+    assert long.problem is not None
+    assert "memory" == long.problem.failed_at
+    assert short.problem is None
+
+
+def test_what_is_taken_alone_is_taken_beside_others(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
+    texts = ["\U0001f600" * 30_000, "\U0001f600" * 30_000 + "a"]
+
+    alone = [taken(new_intake(ledger), [text])[0] for text in texts]
+    together = taken(new_intake(ledger), texts)
+
+    assert [one.problem is None for one in alone] == [one.problem is None for one in together]
+
+
+class Doubling(Canonicaliser):
+    """Makes short texts long."""
+
+    kind, name, version, inline = "text", "doubling", "1", True
+
+    def canonicalise(self, content: str | bytes) -> str | bytes:
+        return content * 2**19 if content in {"a", b"b"} else content
+
+
+def test_a_canonical_form_that_there_is_no_room_for_is_not_known(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLADDER_CACHE_MEMORY", "32MiB")
+    intake = new_intake(ledger, Ladder("one", ONE.verifiers, canonicaliser=Doubling()))
+
+    *long, short = taken(intake, ["a", b"b", "c"])
+
+    assert ["memory"] * 2 == [one.problem.failed_at for one in long if one.problem]
+    assert all("canonical form" in one.problem.reason for one in long if one.problem)
+    assert short.problem is None

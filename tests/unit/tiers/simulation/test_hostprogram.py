@@ -259,8 +259,15 @@ def test_what_is_left_when_the_guard_is_killed_too_goes_with_the_next_run(
         lock.close()
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        ["environ"], ["environ", "cmdline"], ["environ", "cmdline", "environ"],
+        ["environ", "environ"], ["environ", "cmdline"] * 3,
+    ],
+)  # fmt: skip
 def test_a_process_that_is_just_given_another_program_is_looked_at_again(
-    temporary: Path, until: Until, monkeypatch: pytest.MonkeyPatch
+    temporary: Path, until: Until, monkeypatch: pytest.MonkeyPatch, hidden: list[str]
 ) -> None:
     """Until the system has placed its arguments, nothing tells where it belongs."""
     left = temporary / "vladder-run-left"
@@ -268,11 +275,11 @@ def test_a_process_that_is_just_given_another_program_is_looked_at_again(
     orphan = get_context("fork").Process(target=_as_an_orphan, args=(left, "with its TMPDIR"))
     orphan.start()
     until(lambda: b"TMPDIR" in metering.read(f"/proc/{orphan.pid}/environ"))
-    read, hidden = metering.read, ["environ", "cmdline", "environ"]
+    read, left_hidden = metering.read, list(hidden)
 
     def late(path: str) -> bytes:
-        if hidden and path == f"/proc/{orphan.pid}/{hidden[0]}":
-            hidden.pop(0)
+        if left_hidden and path == f"/proc/{orphan.pid}/{left_hidden[0]}":
+            left_hidden.pop(0)
             return b""
         return read(path)
 
