@@ -11,6 +11,8 @@ CAPABILITIES = (
     "planning", "memory", "tool use", "reasoning", "self-improvement", "perception",
 )  # fmt: skip
 """The capabilities that report cards tell apart."""
+DOMAINS = {"crystal": "materials", "molecule": "chemistry", "protein": "biology"}
+"""What candidates of a kind are about, for verifiers that take several kinds."""
 _SPELLED = {name.replace("-", " "): name for name in CAPABILITIES}
 
 
@@ -51,6 +53,16 @@ def checked_capabilities(value: str | Iterable[str], owner: str) -> tuple[str, .
             f"capability {unknown[0]!r} of {owner} is not known; write {', '.join(CAPABILITIES)}"
         )
     return found
+
+
+def domain_of(kind: str) -> str:
+    """The domain of a verifier that is made for a kind of candidate; the kind where none is known.
+
+    Example:
+        >>> domain_of("molecule"), domain_of("text")
+        ('chemistry', 'text')
+    """
+    return DOMAINS.get(kind, kind)
 
 
 def _spelled(name: str) -> str:

@@ -51,6 +51,7 @@ class MoleculeGate(SingleVerifier):
     tier = Tier.FAST
     kind = "molecule"
     domain = "chemistry"
+    capabilities = ("reasoning",)
     role = "gate"
     definitive = True
     cost = Cost(seconds=5e-6)

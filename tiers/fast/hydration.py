@@ -88,6 +88,7 @@ class HydrationEstimate(SingleVerifier):
     tier = Tier.FAST
     kind = "molecule"
     domain = "chemistry"
+    capabilities = ("reasoning",)
     cost = Cost(seconds=1.5e-4)
     timeout = 10.0
     unit = "kcal/mol"

@@ -22,6 +22,7 @@ from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import AnswerError, CandidateError, ConfigError, ToolError
 from verifier_ladder.keys import content_key
+from verifier_ladder.tags import domain_of
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.descriptors import (
     Descriptors,
@@ -187,6 +188,7 @@ class Surrogate(SingleVerifier):
     name = "surrogate"
     version = "1"
     tier = Tier.FAST
+    capabilities = ("reasoning",)
     same_quantity = True
     cost = Cost(seconds=1e-3)
     timeout = 10.0
@@ -220,7 +222,7 @@ class Surrogate(SingleVerifier):
                 f"surrogate with first={first!r}, held_out={held_out!r}: give at least 32 labels, "
                 "and a share from 0.1 to 0.5"
             )
-        self.kind, self.unit = kind, unit
+        self.kind, self.unit, self.domain = kind, unit, domain_of(kind)
         self.descriptors = descriptors_of(kind, descriptors)
         self.first, self.held_out = first, held_out
         if kind == "molecule":

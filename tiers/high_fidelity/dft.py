@@ -468,6 +468,7 @@ class DftHydration(SingleVerifier):
     tier = Tier.HIGH_FIDELITY
     kind = "molecule"
     domain = "chemistry"
+    capabilities = ("reasoning",)
     cost = Cost(seconds=20.0)
     timeout = 600.0
     memory = 2 * 2**30

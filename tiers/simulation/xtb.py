@@ -297,6 +297,7 @@ class XtbHydration(SingleVerifier):
     tier = Tier.SIMULATION
     kind = "molecule"
     domain = "chemistry"
+    capabilities = ("reasoning",)
     cost = Cost(seconds=0.1)
     timeout = 60.0
     batch_size = 8

@@ -10,6 +10,7 @@ from verifier_ladder.arguments import checked
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.tags import domain_of
 from verifier_ladder.tiers.world.case import WorldVerifier, check_bounds
 
 
@@ -37,6 +38,7 @@ class ExpertCase(WorldVerifier):
 
     name = "expert-case"
     version = "1"
+    capabilities = ("reasoning",)
     cost = Cost(person_minutes=5.0)
     data_settings = ExpertSettings
 
@@ -74,7 +76,7 @@ class ExpertCase(WorldVerifier):
         check_bounds(low, high)
         self.kind, self.low, self.high, self.unit = kind, float(low), float(high), unit
         self.readers, self.tolerance, self.third_reader = readers, tolerance, third_reader
-        self.ask = ask.strip()
+        self.ask, self.domain = ask.strip(), domain_of(kind)
         super().__init__(ask=self.ask, kind=kind, low=self.low, high=self.high, unit=unit)
         if readers > 1:
             self.cost = Cost(person_minutes=readers * self.cost.person_minutes)

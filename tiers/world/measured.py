@@ -49,6 +49,7 @@ class MeasuredValues(WorldVerifier):
 
     kind = "molecule"
     domain = "chemistry"
+    capabilities = ("reasoning",)
     cost = Cost(seconds=1e-4)
 
     @checked()

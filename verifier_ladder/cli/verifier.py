@@ -12,6 +12,7 @@ import typer
 from verifier_ladder.cli import options, output
 from verifier_ladder.cli.opening import existing_ledger, ledger_to_read
 from verifier_ladder.errors import ConfigError, LadderError
+from verifier_ladder.tags import CAPABILITIES
 from verifier_ladder.text import printable
 
 if TYPE_CHECKING:
@@ -127,15 +128,25 @@ def _largest(report: VersionReport) -> None:
 
 
 @app.command("ls")
-def ls(*, as_json: options.AsJson = False) -> None:
+def ls(
+    *,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="A table of domains and capabilities.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
     """List every verifier that can be looked up by name.
 
-    Broken ones say why.
+    Broken ones say why. With --matrix, see which capability is checked in which domain, and where
+    nothing is.
     """
     from verifier_ladder.registry import REGISTRY
 
     packages = _packages()
     rows = [_row(name, packages.get(name, "")) for name in REGISTRY.names()]
+    if matrix:
+        _tell_matrix(rows, as_json=as_json)
+        return
     if as_json:
         output.print_json(rows)
         return
@@ -161,7 +172,10 @@ def _packages() -> dict[str, str]:
 def _row(name: str, package: str) -> dict[str, Any]:
     from verifier_ladder.registry import REGISTRY
 
-    empty = {"name": name, "version": "", "tier": "", "kind": "", "package": package, "error": ""}
+    empty = {
+        "name": name, "version": "", "tier": "", "kind": "", "capabilities": [], "domain": "",
+        "package": package, "error": "",
+    }  # fmt: skip
     try:
         found = REGISTRY.get(name)
     except LadderError as error:
@@ -169,7 +183,40 @@ def _row(name: str, package: str) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - a plugin's constructor may raise anything
         return {**empty, "error": printable(f"{type(error).__name__}: {error}", 300)}
     known = found.as_json()
-    return {**empty, **{key: known[key] for key in ("version", "tier", "kind")}}
+    declared = ("version", "tier", "kind", "capabilities", "domain")
+    return {**empty, **{key: known[key] for key in declared if key in known}}
+
+
+def _tell_matrix(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    """Print which capability is checked in which domain, and by whom."""
+    described = [row for row in rows if row["domain"] and row["capabilities"]]
+    domains = sorted({row["domain"] for row in described})
+    cells = {
+        domain: {
+            capability: [
+                row["name"] for row in described
+                if row["domain"] == domain and capability in row["capabilities"]
+            ]
+            for capability in CAPABILITIES
+        }
+        for domain in domains
+    }  # fmt: skip
+    others = [row["name"] for row in rows if row not in described]
+    if as_json:
+        output.print_json({"domains": cells, "not_described": others})
+        return
+    made = output.table("domain", *CAPABILITIES, right=CAPABILITIES)
+    for column in made.columns:  # So that the table fits into 80 columns.
+        column.header = str(column.header).replace(" ", "\n").replace("-", "-\n")
+    for domain, row in cells.items():
+        made.add_row(domain, *(str(len(names) or "-") for names in row.values()))
+    screen = output.console()
+    screen.print(made if cells else "no verifier says what it is about")
+    empty = sum(not names for row in cells.values() for names in row.values())
+    told = f"{empty} of {len(domains) * len(CAPABILITIES)} cells are empty; --json tells the names"
+    screen.print(told)
+    if others:
+        screen.print(f"not described: {printable(', '.join(others), 500)}", soft_wrap=True)
 
 
 @app.command("info")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.registry import REGISTRY, VERIFIER_GROUP
 
 GOOD = '''
 import verifier_ladder as vl
@@ -50,6 +51,35 @@ def test_ls_lists_what_is_registered(run: Any) -> None:
 
     row = next(row for row in rows if row["name"] == "listed-here")
     assert ("7", "fast", "text", "") == (row["version"], row["tier"], row["kind"], row["error"])
+
+
+def test_a_matrix_shows_domains_capabilities_and_what_is_empty(run: Any) -> None:
+    vl.verifier(name="of-maps", version="1", domain="maps", capabilities=("planning", "memory"))(
+        lambda _: 1.0
+    )
+    vl.verifier(name="of-nothing", version="1")(lambda _: 1.0)
+
+    found = json.loads(run("verifier", "ls", "--matrix", "--json").stdout)
+    told = run("verifier", "ls", "--matrix").stdout
+
+    row = found["domains"]["maps"]
+    assert {"planning", "memory"} == {name for name, names in row.items() if "of-maps" in names}
+    assert ["of-maps"] == row["planning"]
+    assert [] == row["perception"]
+    assert "of-nothing" in found["not_described"]
+    assert ["maps", "1", "1", "-", "-", "-", "-"] in [line.split() for line in told.splitlines()]
+    assert "cells are empty" in told
+    assert "not described: " in told
+
+
+def test_every_built_in_says_what_it_is_about() -> None:
+    from importlib.metadata import entry_points
+
+    found = [REGISTRY.get(point.name) for point in entry_points(group=VERIFIER_GROUP)]
+    own = [each for each in found if type(each).__module__.startswith("verifier_ladder.tiers.")]
+
+    assert len(own) > 40
+    assert [] == [each.name for each in own if not (each.capabilities and each.domain)]
 
 
 def test_info_shows_what_is_declared(run: Any) -> None:
