@@ -244,6 +244,21 @@ def _environment(task: _Task) -> SqliteDesk | FileDesk:
         raise TaskError(f"the task's {place} make no sense: {error}") from None
 
 
+def desk_of(task: Mapping[str, Any]) -> SqliteDesk | FileDesk:
+    """The environment of a task with `setup` or `files`, as for the verifier.
+
+    Raises:
+        TaskError: If the task has none.
+    """
+    given = {
+        n: value for n, value in task.items() if n in _Task.model_fields and value is not None
+    }
+    read = read_task(_Task, given)
+    if read.kind == "page":
+        raise TaskError("the task's page is no environment: give setup or files")
+    return _environment(read)
+
+
 def _wanted(task: _Task, environment: SqliteDesk | FileDesk, before: Parts) -> Parts | None:
     """The state that the task's solution leaves; None if it has none.
 

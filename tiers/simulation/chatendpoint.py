@@ -179,14 +179,25 @@ class ChatEndpoint:
             ToolError: If there is none, or not from whom it must be.
             ConfigError: If the model or the address is not known.
         """
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        return await self._sent({"messages": messages, "response_format": response_format})
+
+    async def continued(self, messages: Sequence[Mapping[str, str]], seed: int) -> Completion:
+        """What the model says next in a conversation.
+
+        Args:
+            messages: What was said before, each with `role` and `content`.
+            seed: What the service is to sample by, where it can.
+
+        Raises:
+            ToolError: If there is no answer, or not from whom it must be.
+            ConfigError: If the model or the address is not known.
+        """
+        return await self._sent({"messages": messages, "seed": seed})
+
+    async def _sent(self, asked: Mapping[str, Any]) -> Completion:
         service = self._asked()
-        message = {
-            "model": self.settings["model"], **self.settings["sampling"],
-            "messages": [
-                {"role": "system", "content": system}, {"role": "user", "content": user},
-            ],
-            "response_format": response_format,
-        }  # fmt: skip
+        message = {"model": self.settings["model"], **self.settings["sampling"], **asked}
         reply = await service.post(orjson.dumps(message), _PATH)
         completion = _completion(service, reply)
         if not completion.is_refusal:  # A filter may refuse in a name of its own.
