@@ -153,7 +153,7 @@ class EndpointPolicy(Policy):
 # ---- Episodes
 
 
-class Moment(NamedTuple):
+class History(NamedTuple):
     """A history, and the state of the environment after it."""
 
     first: str
@@ -166,14 +166,14 @@ class Moment(NamedTuple):
         return _is_over(self.turns)
 
 
-def moments(environment: Environment, turns: Sequence[Turn], seed: int) -> list[Moment]:
+def histories(environment: Environment, turns: Sequence[Turn], seed: int) -> list[History]:
     """Take a trajectory's actions again, and keep where it stood before and after each.
 
     Raises:
         TaskError: If the environment shows something else than the trajectory says it did.
     """
     first = environment.reset(seed)
-    kept = [Moment(first, (), environment.snapshot())]
+    kept = [History(first, (), environment.snapshot())]
     for place, turn in enumerate(turns):
         if kept[-1].is_over:
             break
@@ -183,7 +183,7 @@ def moments(environment: Environment, turns: Sequence[Turn], seed: int) -> list[
                 f"the replayed observation of turn {place} differs: the trajectory was made in "
                 "another environment, or with another seed"
             )
-        kept.append(Moment(first, (*kept[-1].turns, seen), environment.snapshot()))
+        kept.append(History(first, (*kept[-1].turns, seen), environment.snapshot()))
     return kept
 
 
@@ -357,15 +357,15 @@ class _Played(AsyncVerifier):
     async def _judged(self, candidate: Candidate, policy: Policy) -> Verdict:
         task = candidate.task or {}
         with self._make(task) as environment:
-            path = moments(environment, candidate.turns, _seed(task))
+            path = histories(environment, candidate.turns, _seed(task))
         turns = path[-1].turns
-        recorded = await self._outcome(candidate, turns)
+        recorded = await self._outcome(candidate, candidate.content, turns)
         starts = [each for each in path[: None if self.plays_on else -1] if not each.is_over]
-        games = [
-            self._game(candidate, policy, start, turns[len(start.turns) :], number)
+        played = [
+            self._continuation(candidate, policy, start, turns[len(start.turns) :], number)
             for start in starts for number in range(self._times)
         ]  # fmt: skip
-        ends = await _all(games, self._at_once)
+        ends = await _gathered(played, self._at_once)
         size = self._times
         outcomes = [each.outcome for each in ends]
         rounds = [outcomes[at : at + size] for at in range(0, len(outcomes), size)]
@@ -392,8 +392,8 @@ class _Played(AsyncVerifier):
 
     # ---- Continuations
 
-    async def _game(
-        self, candidate: Candidate, policy: Policy, start: Moment, recorded: Sequence[Turn],
+    async def _continuation(
+        self, candidate: Candidate, policy: Policy, start: History, recorded: Sequence[Turn],
         number: int,
     ) -> _End:  # fmt: skip
         """One continuation from a history, to its end."""
@@ -411,10 +411,14 @@ class _Played(AsyncVerifier):
                     seen.append(_step(environment, recorded[place].action))
                 else:
                     break
-        return _End(await self._outcome(candidate, tuple(seen)), money)
+        # What was answered at the end of the trajectory is no answer of another one's end.
+        content = seen[-1].text if self.plays_on else candidate.content
+        return _End(await self._outcome(candidate, content, tuple(seen)), money)
 
-    async def _outcome(self, candidate: Candidate, turns: tuple[Turn, ...]) -> float:
-        """What an episode amounts to.
+    async def _outcome(
+        self, candidate: Candidate, content: str | bytes, turns: tuple[Turn, ...]
+    ) -> float:
+        """What an episode amounts to that ends with such content.
 
         Raises:
             TaskError: If nothing says what it is worth.
@@ -427,7 +431,7 @@ class _Played(AsyncVerifier):
                     "the task's environment gives no rewards; name a verifier as the outcome"
                 )
             return sum(rewards)
-        played = replace(candidate, turns=turns)
+        played = replace(candidate, content=content, turns=turns)
         verdict = (await asyncio.to_thread(self._judge.judge, [played]))[0]
         if verdict.failed_at:
             raise ToolError(f"the outcome is not known: {verdict.reason}")
@@ -521,7 +525,7 @@ def _paid(ends: Iterable[_End]) -> float | None:
     return sum(known) if len(known) == len(paid) else None
 
 
-async def _all(games: Sequence[Coroutine[Any, Any, _End]], at_once: int) -> list[_End]:
+async def _gathered(played: Sequence[Coroutine[Any, Any, _End]], at_once: int) -> list[_End]:
     """All of them, so many at once; one that fails ends the others.
 
     Raises:
@@ -530,19 +534,19 @@ async def _all(games: Sequence[Coroutine[Any, Any, _End]], at_once: int) -> list
     """
     limit = asyncio.Semaphore(at_once)
 
-    async def one(game: Coroutine[Any, Any, _End]) -> _End:
+    async def one(each: Coroutine[Any, Any, _End]) -> _End:
         async with limit:
-            return await game
+            return await each
 
-    tasks = [asyncio.ensure_future(one(game)) for game in games]
+    tasks = [asyncio.ensure_future(one(each)) for each in played]
     try:
         return await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for game in games:
-            game.close()  # One that never began would be complained of.
+        for each in played:
+            each.close()  # One that never began would be complained of.
 
 
 def _seed(task: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from services import Service
 
 import verifier_ladder as vl
-from verifier_ladder.candidate import ToolCall, Turn
+from verifier_ladder.candidate import Terminate, ToolCall, Turn
 from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation.criticality import (
@@ -239,6 +239,24 @@ def test_a_verifier_says_what_an_episode_is_worth(outcome: str | None) -> None:
 
     assert [0.0, 1.0, 0.0] == [turn.score for turn in verdict.turns]
     assert 1.0 == verdict.score
+
+
+class Ending(Policy):
+    """Ends with an answer of its own."""
+
+    async def draw(self, *_: object) -> Drawn:
+        return Drawn(Terminate("tea"))
+
+
+@pytest.mark.parametrize(("by", "value"), [(TurnCriticality, 0.0), (ReplayedCriticality, 1.0)])
+def test_an_episode_that_is_played_on_has_an_answer_of_its_own(by: Any, value: float) -> None:
+    task = {"files": {}, "expects_no_change": True, "answer": "milk"}
+    made = by(policy=Ending() if by is TurnCriticality else Looking(), outcome="final-state")
+
+    verdict = made.judge([vl.Candidate("text", "milk", task=task, turns=(Turn(LOOK),))])[0]
+
+    assert 1.0 == verdict.score
+    assert value == verdict.evidence["values"][0]
 
 
 def test_an_environment_without_rewards_needs_a_verifier() -> None:
