@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from verifier_ladder.target import Target
     from verifier_ladder.taskenvironment import Environment, StepResult
     from verifier_ladder.tier import Tier
+    from verifier_ladder.tiers.fast.actionguard import ActionGuard
     from verifier_ladder.transcript import Transcript
     from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
     from verifier_ladder.verifiers import Verifier
@@ -67,7 +68,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Action": "decision", "Artifact": "artifact", "AsyncClient": "client",
+    "Action": "decision", "ActionGuard": "tiers.fast.actionguard",
+    "Artifact": "artifact", "AsyncClient": "client",
     "AsyncVerifier": "asynchronous", "Belief": "decision", "BudgetError": "errors",
     "Campaign": "campaign", "Candidate": "candidate", "CandidateError": "errors",
     "Canonicaliser": "canonicaliser", "Case": "case", "Client": "client",
@@ -90,7 +92,7 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "Action", "Artifact", "AsyncClient", "AsyncVerifier",
+    "Action", "ActionGuard", "Artifact", "AsyncClient", "AsyncVerifier",
     "Belief", "BudgetError", "Campaign", "Candidate",
     "CandidateError", "Canonicaliser", "Case", "Client", "CommandVerifier", "ConfigError",
     "Cost", "Decision", "Decisions", "EndpointVerifier", "EngineError",

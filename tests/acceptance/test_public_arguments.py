@@ -55,6 +55,7 @@ def campaign() -> Iterator[vl.Campaign]:
 
 
 GOOD: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "ActionGuard": (vl.ActionGuard, {"task": {"tools": [{"name": "t"}]}}),
     "Candidate": (vl.Candidate, {"kind": "text", "content": "a"}),
     "Turn": (vl.Turn, {"action": "a"}),
     "ToolCall": (vl.ToolCall, {"name": "t"}),
@@ -110,6 +111,7 @@ CASES = [(name, parameter) for name in GOOD for parameter in parameters(name)]
 OBJECTS: dict[str, Callable[[], Any]] = {
     "Cost": vl.Cost, "Ladder": ladder, "RewardRule": vl.RewardRule, "Run": lambda: vl.Run("r"),
     "Target": vl.Target, "Transcript": vl.Transcript,
+    "ActionGuard": lambda: vl.ActionGuard({"tools": [{"name": "t"}]}),
 }  # fmt: skip
 """What has methods that users call, beside campaigns and clients."""
 
@@ -207,7 +209,8 @@ def test_methods_refuse_what_makes_no_sense(
         "samples": ["a"], "run": "r", "step": 0, "case": b"k" * 32, "value": 1.0,
         "source": "me", "values": {}, "rows": [], "transcripts": [], "tier": "fast",
         "factor": 1.0, "deviation": 1.0, "namespace": "n", "path": "nothing.toml", "table": {},
-        "verdict": vl.Verdict.accept(1.0),
+        "verdict": vl.Verdict.accept(1.0), "call": vl.ToolCall("t"), "observation": "",
+        "execute": lambda _: "",
     }  # fmt: skip
     known = inspect.signature(method).parameters
     needed = {n: given.get(n) for n, p in known.items() if p.default is p.empty}

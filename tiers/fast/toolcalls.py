@@ -85,7 +85,9 @@ class _Irreversible(BaseModel):
     """Whether that call must have been seen to succeed."""
 
 
-class _Task(BaseModel):
+class CallRules(BaseModel):
+    """The rules of a task's tools."""
+
     tools: Annotated[list[_Tool], Field(min_length=1, max_length=1000)]
     max_calls: Annotated[int, Field(ge=0)] | None = None
     least_calls: Annotated[int, Field(ge=0, validate_default=True)] = 1
@@ -125,7 +127,7 @@ def _named(rule: Any) -> Sequence[str]:
     return [rule] if isinstance(rule, str) else rule
 
 
-class _Call(NamedTuple):
+class ComparedCall(NamedTuple):
     """A call that was compared with its tool."""
 
     turn: int
@@ -144,7 +146,7 @@ class _Call(NamedTuple):
     breaks rules and meets none."""
 
 
-class _Fault(NamedTuple):
+class Fault(NamedTuple):
     """What a trajectory does that it may not."""
 
     turn: int | None
@@ -218,16 +220,16 @@ class ToolCalls(SingleVerifier):
     def examine(self, candidate: Candidate) -> Verdict:
         """Read the task, then the calls, then compare them."""
         given = {n: value for n, value in (candidate.task or {}).items() if value is not None}
-        task = read_task(_Task, given)
+        task = read_task(CallRules, given)
         validators = {tool.name: tool.validator for tool in task.tools}
         turns = candidate.turns or _own_words(candidate.content, validators)
         made = self._made(turns, validators)
         if not candidate.turns:  # What it says itself of results nobody has seen.
             made = [each._replace(failed=None) for each in made]
         own = {tool.name: tool.own_parameters for tool in task.tools}
-        calls = _compared(made, validators, own, is_seen=bool(candidate.turns))
+        calls = compared(made, validators, own, is_seen=bool(candidate.turns))
         self._refuse_many(len(calls))
-        faults = [*_faults(task, calls), *_after_the_end(turns)]
+        faults = [*faults_of(task, calls), *_after_the_end(turns)]
         if not faults and not candidate.turns:
             _refuse_unseen(task, calls)
         return _verdict(calls, faults, ToolCount.of(made, task.max_calls))
@@ -257,18 +259,18 @@ def _own_words(content: str | bytes, tools: Collection[str]) -> tuple[Turn, ...]
     return from_text(text, tools)
 
 
-def _compared(
+def compared(
     made: Sequence[MadeCall], validators: Mapping[str, Any],
     own: Mapping[str, Collection[str]], *, is_seen: bool,
-) -> list[_Call]:  # fmt: skip
+) -> list[ComparedCall]:  # fmt: skip
     """The calls, and those inside of them; `own` are the parameters that tools say they take."""
-    calls, moment = list[_Call](), 0
+    calls, moment = list[ComparedCall](), 0
     for each in made:
         moment += not (each.parallel and is_seen)
         values, fault = _read(each.call, validators)
         succeeded = each.failed is False or not is_seen
         name = each.call.name
-        calls.append(_Call(each.turn, name, values, each.failed, succeeded, moment, fault))
+        calls.append(ComparedCall(each.turn, name, values, each.failed, succeeded, moment, fault))
         inner = inner_calls(values, validators, own.get(name, ()))
         for call in islice(inner, _MOST_INNER):
             given, _ = _read(call, validators)
@@ -299,36 +301,43 @@ def _read(call: ToolCall, validators: Mapping[str, Any]) -> tuple[Mapping[str, A
 # ---- Rules
 
 
-def _faults(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
-    yield from (_Fault(call.turn, call.fault) for call in calls if call.fault)
+def faults_of(task: CallRules, calls: Sequence[ComparedCall], since: int = 0) -> Iterator[Fault]:
+    """What calls break of a task's rules.
+
+    Args:
+        task: The rules.
+        calls: All of a trajectory, in order.
+        since: The first of them that is looked at for conditions that did not hold.
+    """
+    yield from (Fault(call.turn, call.fault) for call in calls if call.fault)
     yield from _beyond_budget(task, calls)
     yield from _out_of_order(task, calls)
     for rule in task.irreversible:
-        yield from _too_early(rule, calls)
+        yield from _too_early(rule, calls, since)
 
 
-def _beyond_budget(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
+def _beyond_budget(task: CallRules, calls: Sequence[ComparedCall]) -> Iterator[Fault]:
     outer = [call for call in calls if not call.is_inner]
     if len(outer) < task.least_calls:
-        yield _Fault(None, f"only {len(outer)} calls of at least {task.least_calls} were made")
+        yield Fault(None, f"only {len(outer)} calls of at least {task.least_calls} were made")
     if task.max_calls is not None:
         for call in outer[task.max_calls :]:
-            yield _Fault(call.turn, f"only {task.max_calls} calls may be made")
+            yield Fault(call.turn, f"only {task.max_calls} calls may be made")
     limits = {tool.name: tool.most for tool in task.tools}
     made = Counter[str]()
     for call in calls:
         made[call.name] += 1
         most = limits.get(call.name)
         if most is not None and made[call.name] > most:
-            yield _Fault(call.turn, f"{call.name} may be called {most} times only")
+            yield Fault(call.turn, f"{call.name} may be called {most} times only")
 
 
-def _out_of_order(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
+def _out_of_order(task: CallRules, calls: Sequence[ComparedCall]) -> Iterator[Fault]:
     done = iter([
         call.name for call in calls if not (call.failed or call.fault or call.is_inner)
     ])  # fmt: skip
     if not all(name in done for name in task.required):  # Each takes up where the last was found.
-        yield _Fault(None, "a call that is demanded is missing, failed or came out of order")
+        yield Fault(None, "a call that is demanded is missing, failed or came out of order")
     for *before, name in task.forbidden:
         start = 0
         if before:
@@ -337,18 +346,18 @@ def _out_of_order(task: _Task, calls: Sequence[_Call]) -> Iterator[_Fault]:
         for call in calls[start:]:
             if call.name == name:
                 after = f" after {before[0]}" if before else ""
-                yield _Fault(call.turn, f"{name} must not be called{after}")
+                yield Fault(call.turn, f"{name} must not be called{after}")
 
 
-def _too_early(rule: _Irreversible, calls: Sequence[_Call]) -> Iterator[_Fault]:
-    for call in calls:
+def _too_early(rule: _Irreversible, calls: Sequence[ComparedCall], since: int) -> Iterator[Fault]:
+    for call in calls[since:]:
         if call.name == rule.tool and not _held(rule, call, calls):
             seen = " has been seen to succeed" if rule.succeeded else ""
             same = f" with the same {', '.join(rule.same)}" if rule.same else ""
-            yield _Fault(call.turn, f"call {rule.tool} only after {rule.after}{same}{seen}")
+            yield Fault(call.turn, f"call {rule.tool} only after {rule.after}{same}{seen}")
 
 
-def _held(rule: _Irreversible, call: _Call, calls: Sequence[_Call]) -> bool:
+def _held(rule: _Irreversible, call: ComparedCall, calls: Sequence[ComparedCall]) -> bool:
     """Whether the condition of a call held when it was made, as far as that can be known."""
     return any(
         other.moment < call.moment and (other.succeeded or not rule.succeeded)
@@ -357,7 +366,7 @@ def _held(rule: _Irreversible, call: _Call, calls: Sequence[_Call]) -> bool:
     )
 
 
-def _is_condition(rule: _Irreversible, other: _Call, call: _Call) -> bool:
+def _is_condition(rule: _Irreversible, other: ComparedCall, call: ComparedCall) -> bool:
     return (
         other.name == rule.after
         and not other.fault
@@ -367,16 +376,16 @@ def _is_condition(rule: _Irreversible, other: _Call, call: _Call) -> bool:
     )
 
 
-def _after_the_end(turns: Sequence[Turn]) -> Iterator[_Fault]:
+def _after_the_end(turns: Sequence[Turn]) -> Iterator[Fault]:
     ends = (
         place for place, turn in enumerate(turns)
         if isinstance(turn.action, Terminate) or turn.terminated or turn.truncated
     )  # fmt: skip
     for place in range(next(ends, len(turns)) + 1, len(turns)):
-        yield _Fault(place, "nothing may come after the end")
+        yield Fault(place, "nothing may come after the end")
 
 
-def _refuse_unseen(task: _Task, calls: Sequence[_Call]) -> None:
+def _refuse_unseen(task: CallRules, calls: Sequence[ComparedCall]) -> None:
     """Refuse to judge by results that only the candidate itself tells.
 
     Raises:
@@ -393,7 +402,7 @@ def _refuse_unseen(task: _Task, calls: Sequence[_Call]) -> None:
 # ---- Verdict
 
 
-def _verdict(calls: Sequence[_Call], faults: Sequence[_Fault], count: ToolCount) -> Verdict:
+def _verdict(calls: Sequence[ComparedCall], faults: Sequence[Fault], count: ToolCount) -> Verdict:
     blamed: dict[int, list[str]] = {call.turn: [] for call in calls}
     for fault in faults:
         if fault.turn is not None:
