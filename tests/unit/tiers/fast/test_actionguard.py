@@ -30,6 +30,17 @@ TASK: dict[str, Any] = {
 A7, B1 = {"order": "A7"}, {"order": "B1"}
 
 
+class Executing:
+    """Remembers what is executed."""
+
+    def __init__(self) -> None:
+        self.calls: list[ToolCall] = []
+
+    def __call__(self, call: ToolCall) -> str:
+        self.calls.append(call)
+        return "done"
+
+
 def told(guard: vl.ActionGuard, *calls: tuple[Any, ...]) -> list[bool]:
     """Whether each call may be executed; the third of each is what becomes of it."""
     said = []
@@ -66,11 +77,11 @@ def test_what_may_be_executed(calls: Sequence[tuple[Any, ...]], expected: list[b
 
 def test_a_denial_is_what_the_model_sees() -> None:
     guard = vl.ActionGuard(TASK)
-    executed: list[ToolCall] = []
+    execute = Executing()
 
-    seen = guard.run(ToolCall("refund", A7), lambda call: executed.append(call) or "paid")
+    seen = guard.run(ToolCall("refund", A7), execute)
 
-    assert [] == executed
+    assert [] == execute.calls
     assert seen.startswith("Error: call refund only after confirm with the same order")
     (turn,) = guard.turns
     assert (seen, True, {"denied": True}) == (turn.observation, turn.failed, turn.metadata)
@@ -119,11 +130,11 @@ def test_none_of_thirty_forbidden_calls_is_executed(
     guard = vl.ActionGuard(forbiddencalls.TASK)
     for name, given_arguments in before:
         guard.run(ToolCall(name, given_arguments), answered)
-    executed: list[ToolCall] = []
+    execute = Executing()
 
-    seen = guard.run(ToolCall(*forbidden), lambda call: executed.append(call) or "done")
+    seen = guard.run(ToolCall(*forbidden), execute)
 
-    assert [] == executed
+    assert [] == execute.calls
     assert seen.endswith("It was not executed.")
 
 

@@ -327,7 +327,7 @@ def player() -> Any:
 
 def test_a_model_at_an_endpoint_plays_on_as_any_policy(player: Player) -> None:
     turns = trajectory(World(CHAIN), Drift(HESITANT), 2)[:3]
-    settings = {
+    settings: dict[str, Any] = {
         "environment": lambda _: World(CHAIN),
         "continuations": 4,
         "most_turns": 12,
