@@ -28,11 +28,11 @@ from verifier_ladder.tiers.sandbox.backend import (
     strength_of,
 )
 from verifier_ladder.tiers.sandbox.candidate import packed
-from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, result_of
+from verifier_ladder.tiers.sandbox.outcome import UNREADABLE, Told, result_of
 from verifier_ladder.tiers.sandbox.program import Input, Limits, Program, Result, Warmth
 from verifier_ladder.tiers.sandbox.remote import Remote
 from verifier_ladder.tiers.sandbox.wrapped import Wrapped
-from verifier_ladder.tiers.sandbox.zygoteprocess import Reply, Zygote
+from verifier_ladder.tiers.sandbox.zygoteprocess import GoneError, Reply, Zygote
 
 Running = Zygote | Wrapped | Remote
 _PROBES = (
@@ -300,11 +300,7 @@ class Sandbox:
         self, program: Program, request: bytes, stdin: bytes, limits: Limits, reply: Reply | None
     ) -> Result:
         try:
-            running = self._running()
-            if reply is not None and isinstance(running, Zygote):
-                told = running.run(request, stdin, limits, reply)
-            else:
-                told = running.run(request, stdin, limits)
+            told = self._told(request, stdin, limits, reply)
         except BaseException:
             self.close()
             raise
@@ -312,6 +308,20 @@ class Sandbox:
             return result_of(told, program, limits)
         except UNREADABLE as error:
             raise SandboxError(f"the sandbox told what can't be read: {error}") from None
+
+    def _told(self, request: bytes, stdin: bytes, limits: Limits, reply: Reply | None) -> Told:
+        """Run one input; where the process that it is to run in has ended before, in another."""
+        try:
+            return self._asked(request, stdin, limits, reply)
+        except GoneError:
+            self.close()
+            return self._asked(request, stdin, limits, reply)
+
+    def _asked(self, request: bytes, stdin: bytes, limits: Limits, reply: Reply | None) -> Told:
+        running = self._running()
+        if reply is not None and isinstance(running, Zygote):
+            return running.run(request, stdin, limits, reply)
+        return running.run(request, stdin, limits)
 
     def _blame_nobody_for_the_machine(
         self, before: machine.Failures, results: Sequence[Result], limits: Limits

@@ -64,6 +64,10 @@ class _Pipe(NamedTuple):
     there: int
 
 
+class GoneError(SandboxError):
+    """The process had ended before it was given anything to run."""
+
+
 class Zygote:
     """The worker's end of a zygote process."""
 
@@ -156,12 +160,18 @@ class Zygote:
             reply: Answers each line that it writes; None where it is only listened to.
 
         Raises:
+            GoneError: If it had ended before, so that nothing was run.
             SandboxError: If the sandbox failed.
         """
         if os.getpid() != self._owner:
             raise SandboxError("this sandbox belongs to another process: open one after the fork")
         try:
             run = _Run(self._channel, request, stdin, limits, reply)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise GoneError(f"the sandbox failed: {self._why(str(error).encode())}") from error
+        except OSError as error:
+            raise SandboxError(f"the sandbox failed: {self._why(str(error).encode())}") from error
+        try:
             told = run.finish()
             self.seconds = self._done()
         except OSError as error:
