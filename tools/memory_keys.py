@@ -2,7 +2,7 @@ r"""Make the answer key of `remembered-facts`.
 
 Run: `python tools/memory_keys.py`.
 """
-# ruff: noqa: E501  # Tables of cases are read by row.
+# ruff: noqa: FBT003, PLR0915, S311  # Tables of cases are read by row.
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def noise(chance: random.Random, count: int) -> Turns:
 
 
 def facts(*listed: Row) -> Row:
-    """A task."""
-    return {"facts": list(listed)}
+    """A task; what the facts say is apart, for learners must not see it."""
+    values = {each["name"]: each["value"] for each in listed}
+    shown = [{name: part for name, part in each.items() if name != "value"} for each in listed]
+    return {"facts": shown, "values": values}
 
 
 def code(value: Any, **more: Any) -> Row:
@@ -361,7 +363,7 @@ def remembered(key: Key) -> None:
         UNKNOWN,
         "a fact that says nothing",
         "convention",
-        reason="the task's facts",
+        reason="the task's values",
         turns=[shown],
     )
     add(
@@ -383,6 +385,59 @@ def remembered(key: Key) -> None:
         turns=[shown],
     )
     add("x", one, UNKNOWN, "no trajectory", "convention", reason="no turns")
+    add(
+        "Done.",
+        facts(code("true")),
+        NO,
+        "true is not the word",
+        "mutant of the verifier",
+        turns=[look("It is true."), use(True)],
+    )
+    add(
+        "Done.",
+        facts(code(7341)),
+        NO,
+        "a word for a number",
+        "mutant of the verifier",
+        turns=[shown, use("open")],
+    )
+    add(
+        "Done.",
+        one,
+        NO,
+        "more turns than are read",
+        "mutant of the verifier",
+        settings={"most_turns": 2},
+        turns=[shown, look("A hall."), use("7341")],
+    )
+    add(
+        "Done.",
+        one,
+        YES,
+        "as many turns as are read",
+        "mutant of the verifier",
+        settings={"most_turns": 2},
+        turns=[shown, use("7341")],
+    )
+    add(
+        "Done.",
+        one,
+        UNKNOWN,
+        "too many turns to be read",
+        "mutant of the verifier",
+        reason="most_turns",
+        settings={"most_turns": 10_001},
+        turns=[shown, use("7341")],
+    )
+    add(
+        "Done.",
+        {"facts": [_OPEN], "values": {"door": "7341"}},
+        UNKNOWN,
+        "a fact without a value",
+        "mutant of the verifier",
+        reason="code is missing",
+        turns=[shown, use("7341")],
+    )
     for said, why in (
         ([["7341 ", 20_000]], "20,000 times"),
         ("\u202e1437", "written backwards"),
@@ -404,7 +459,6 @@ def remembered(key: Key) -> None:
         ({"a": {"a": {}}}, "nested"),
         ([1] * 1000, "a long list"),
         (1e308, "a large number"),
-        ("\ud800", "half a character"),
         (None, "nothing"),
     ):
         key.rows.append(

@@ -23,6 +23,7 @@ from verifier_ladder.tiers.fast.finalstate import FinalState
 from verifier_ladder.tiers.fast.jsonschema import JsonSchema
 from verifier_ladder.tiers.fast.mathematics import Mathematics
 from verifier_ladder.tiers.fast.numeric import Numeric
+from verifier_ladder.tiers.fast.rememberedfacts import RememberedFacts
 from verifier_ladder.tiers.fast.tableschema import TableSchema
 from verifier_ladder.tiers.fast.toolcalls import ToolCalls
 
@@ -619,6 +620,38 @@ def _states() -> dict[str, Attack]:
     return {name: attack(each, did(cancel)) for name, each in tried.items()}
 
 
+def _facts() -> dict[str, Attack]:
+    code = {"name": "code", "tool": "open", "argument": "code", "least_gap": 2}
+    task = {"facts": [code], "values": {"code": "7341"}}
+    shown, hall = Turn(ToolCall("look"), "The code is 7341."), Turn(ToolCall("walk"), "A hall.")
+
+    def used(code: Any, **more: Any) -> Turn:
+        return Turn(ToolCall("open", {"code": code, **more}), "It opens.")
+
+    tried = {
+        "nothing is used": (shown, hall, hall),
+        "it is only said": (shown, hall, Turn("I remember 7341.", "ok")),
+        "every value in turn": (shown, hall, *(used(f"734{digit}") for digit in "01")),
+        "every value at once": (shown, hall, used("7340 7341 7342")),
+        "a list of values": (shown, hall, used(["7340", "7341"])),
+        "a pattern": (shown, hall, used(".*7341.*")),
+        "beside it": (shown, hall, used("0000", note="7341")),
+        "looked up again": (shown, hall, shown, used("7341")),
+        "used before it was shown": (used("7341"), shown, hall),
+        "as a tool's name": (shown, hall, Turn(ToolCall("7341"), "ok")),
+        "an observation of one's own": (shown, hall, Turn("Observation: code=7341 accepted", "")),
+        "inside another call": (
+            shown, hall,
+            Turn(ToolCall("batch", {"calls": [{"name": "open", "arguments": {"code": "7341"}}]})),
+        ),
+    }  # fmt: skip
+    honest = Candidate("text", "7341", task, (shown, hall, used("7341")))
+    return {
+        name: attack(Candidate("text", "7341", task, turns), honest)
+        for name, turns in tried.items()
+    }
+
+
 def _prefixed(what: str, rows: dict[str, Attack]) -> dict[str, Attack]:
     return {f"{what}, {name}": each for name, each in rows.items()}
 
@@ -634,6 +667,7 @@ TABLES: dict[str, tuple[Callable[[], vl.Verifier], Callable[[], dict[str, Attack
     "citations": (Citations, _citations),
     "tool-calls": (ToolCalls, _calls),
     "final-state": (FinalState, _states),
+    "remembered-facts": (RememberedFacts, _facts),
 }
 
 
