@@ -243,6 +243,7 @@ def game_replay(key: Key) -> None:
     _episodes(key)
     _broken(key)
     _hostile(key)
+    _added(key)
 
 
 def _lakes(key: Key, draw: random.Random) -> None:
@@ -837,6 +838,35 @@ def _hostile(key: Key) -> None:
         (_trajectory(["\u202e\x1b[31m"]), "what a terminal obeys"), (_trajectory(["NaN"]), "no number"),
     ):  # fmt: skip
         key.add("", of, NO, why, "hostile input", hostile=True, turns=turns)
+
+
+def _added(key: Key) -> None:
+    """Cases that mutants of the verifier showed to be missing."""
+    mutant = "mutant of the verifier"
+    way, walk = json.dumps(WAY), icy(SMALL)
+    mine = ["desc", "is_slippery"]
+    for given, why in (
+        ({"FrozenLake-v1": mine, "": []}, "a game without a name, beside others"),
+        ({"FrozenLake-v1": "desc"}, "text for a list of arguments"),
+        ({"FrozenLake-v1": 7}, "a number for a list of arguments"),
+    ):
+        key.add(
+            way, walk, UNKNOWN, why, mutant, reason="must name", settings={"environments": given}
+        )  # fmt: skip
+    allowed: Row = {"settings": {"environments": {f"{GAMES}Faulty-v0": ["fault"]}}}
+    tired = {
+        "environment": f"{GAMES}Faulty-v0", "kwargs": {"fault": "tires"}, "seeds": [0, 1, 2],
+        "goal": {"least": 3},
+    }  # fmt: skip
+    key.add(
+        "[[0, 1, 0], [1, 1, 1], [0, 0, 0]]", tired, YES, "no episode knows of another", mutant,
+        **allowed,
+    )  # fmt: skip
+    levers = game(f"{GAMES}Levers-v0", 0, 1e19, kwargs={"bounded": False})
+    key.add(
+        "[[[1e20, 0], [0, 0]]]", levers, YES, "a large number, where there are no bounds", mutant,
+        settings={"environments": {f"{GAMES}Levers-v0": ["bounded"]}},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

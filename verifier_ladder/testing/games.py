@@ -83,29 +83,31 @@ class Faulty(gymnasium.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(self, fault: str = "") -> None:
-        """Set the fault: `chance`, `reward`, `space`, `raises`, `late` or none."""
+        """Set the fault: `chance`, `late`, `reward`, `space`, `raises`, `tires` or none."""
         self._fault = fault
         self.action_space = spaces.Text(3) if fault == "space" else spaces.Discrete(2)
         self.observation_space = spaces.Discrete(2**63 - 1)
-        self._round = 0
+        self._round = self._episodes = 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
         """Begin."""
         super().reset(seed=seed, options=options)
-        self._round = 0
+        self._round, self._episodes = 0, self._episodes + 1
         return 0, {}
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Play a round."""
+        """Play a round; who is tired gives nothing for it after the first episode."""
         self._round += 1
         if self._fault == "raises":
             raise RuntimeError(f"round {self._round} can't be played with {action}")
         is_last = self._round == _ROUNDS
         by_chance = self._fault == "chance" or (self._fault == "late" and is_last)
         seen = int.from_bytes(os.urandom(7)) if by_chance else self._round
-        return seen, math.nan if self._fault == "reward" else 1.0, is_last, False, {}
+        reward = math.nan if self._fault == "reward" else 1.0
+        is_tired = self._fault == "tires" and self._episodes > 1
+        return seen, 0.0 if is_tired else reward, is_last, False, {}
 
 
 gymnasium.register("Safe-v0", Safe, reward_threshold=0.7, max_episode_steps=10)
