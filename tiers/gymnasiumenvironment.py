@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from verifier_ladder.candidate import Action, Terminate, ToolCall
+from verifier_ladder.candidate import Action, ToolCall
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
 from verifier_ladder.taskenvironment import Environment, StepResult
 from verifier_ladder.text import printable
@@ -171,9 +171,8 @@ def _numbers_of(space: Any, names: Sequence[str]) -> dict[str, int]:
     count = int(space.n) if isinstance(space, spaces.Discrete) else 0
     if len({*names}) < len(names) or len(names) != count:
         raise ConfigError(
-            f"action_names must hold {count} different names, one for each action"
-            if count else "action_names make no sense: its actions are not counted"
-        )  # fmt: skip
+            f"action_names must hold {count} different names: of so many actions each has one"
+        )
     return {name: int(space.start) + place for place, name in enumerate(names)}
 
 
@@ -183,8 +182,6 @@ def _said(action: Action) -> Any:
     Raises:
         CandidateError: If there is none.
     """
-    if isinstance(action, Terminate):
-        raise CandidateError("that one is done is none", feedback=_HOW)
     text = action.arguments if isinstance(action, ToolCall) else action
     value: Any = text
     if isinstance(text, str):
@@ -243,10 +240,8 @@ def _whole(value: Any, start: int, count: int) -> int:
 
 
 def _number(value: Any, *, is_whole: bool) -> float:
-    kinds = (int,) if is_whole else (int, float, Decimal)
-    if type(value) not in kinds:
-        wanted = "whole number" if is_whole else "number"
-        raise CandidateError(f"a {wanted} is wanted", feedback=_HOW)
+    if type(value) not in ((int,) if is_whole else (int, float, Decimal)):
+        raise CandidateError("a number is wanted, whole where the game's are", feedback=_HOW)
     if abs(value) > (_EXACT if is_whole else _LARGEST):
         raise CandidateError("a number is out of its bounds", feedback=_HOW)
     return float(value)

@@ -867,6 +867,18 @@ def _added(key: Key) -> None:
         "[[[1e20, 0], [0, 0]]]", levers, YES, "a large number, where there are no bounds", mutant,
         settings={"environments": {f"{GAMES}Levers-v0": ["bounded"]}},
     )  # fmt: skip
+    allowed = {"settings": {"environments": {f"{GAMES}Levers-v0": ["bounded"]}}}
+    key.add(
+        "[[[1e9, 0.3], [0, 0]]]",
+        {**levers, "goal": {"least": 1e9 + 0.3}}, YES, "a large return that was rounded", mutant,
+        **allowed,
+    )  # fmt: skip
+    few = game(f"{GAMES}Levers-v0", 0, 1)
+    key.add(
+        "", few, NO, "a list for an observation with names", mutant,
+        turns=_trajectory(["[[1, 1], [0, -0.5]]"], "[[1, 1], [0, -0.5]]"),
+        settings={"environments": {f"{GAMES}Levers-v0": []}, "compare_observations": True},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
