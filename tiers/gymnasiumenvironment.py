@@ -168,12 +168,14 @@ def _numbers_of(space: Any, names: Sequence[str]) -> dict[str, int]:
         )
     if not names:
         return {}
-    count = int(space.n) if isinstance(space, spaces.Discrete) else 0
+    count = start = 0
+    if isinstance(space, spaces.Discrete):
+        count, start = int(space.n), int(space.start)
     if len({*names}) < len(names) or len(names) != count:
         raise ConfigError(
             f"action_names must hold {count} different names: of so many actions each has one"
         )
-    return {name: int(space.start) + place for place, name in enumerate(names)}
+    return {name: start + place for place, name in enumerate(names)}
 
 
 def _said(action: Action) -> Any:

@@ -57,8 +57,8 @@ class Game(NamedTuple):
 
     step: Step
     state: Any
-    count: int
-    """Of its actions."""
+    choices: int
+    """How many actions there are."""
     least: float
     limit: int = 10**9
 
@@ -92,7 +92,7 @@ def one_edit(draw: random.Random, game: Game, way: Actions) -> Actions:
     """
     for _ in range(1000 if game.is_right(way) else 0):
         wrong = list(way)
-        wrong[draw.randrange(len(way))] = draw.randrange(game.count)
+        wrong[draw.randrange(len(way))] = draw.randrange(game.choices)
         if not game.is_right(wrong):
             return wrong
     raise ValueError(f"nothing one edit away from {way} is wrong")
@@ -332,9 +332,9 @@ def _motion(key: Key, draw: random.Random) -> None:
             MOTION,
         )
     for seed in (2, 3, 5, 8):
-        first = tuple(map(float, generator(seed).uniform(-0.05, 0.05, 4)))
-        way = steered(pole, first, lambda state: int(state[2] + 0.2 * state[3] > 0), 500)
-        ending = steered(pole, first, lambda _state: 1, 500)
+        upright = tuple(map(float, generator(seed).uniform(-0.05, 0.05, 4)))
+        way = steered(pole, upright, lambda state: int(state[2] + 0.2 * state[3] > 0), 500)
+        ending = steered(pole, upright, lambda _state: 1, 500)
         key.pair(
             json.dumps(ending),
             json.dumps(ending),
@@ -404,12 +404,12 @@ def _laws(key: Key) -> None:
         "actions at the bounds, and whole numbers",
         LAW,
     )
-    for bad in ("[1e39]", "[NaN]", "[Infinity]", "[1e999]"):
+    for number in ("[1e39]", "[NaN]", "[Infinity]", "[1e999]"):
         key.add(
-            f"[{bad}, {json.dumps(swing[1:])[1:]}",
+            f"[{number}, {json.dumps(swing[1:])[1:]}",
             game("Pendulum-v1", 0, -3255),
             NO,
-            f"no finite action: {bad}",
+            f"no finite action: {number}",
             "known hack",
         )
 
@@ -601,7 +601,7 @@ def _turns(key: Key) -> None:
         source = BFS if outcome == YES else f"{BFS}; one edit away"
         key.add("[0]", task, outcome, why, source, turns=turns, **more)
     levers = game(f"{GAMES}Levers-v0", 0, 1)
-    more: Row = {
+    shown_too: Row = {
         "settings": {"environments": {f"{GAMES}Levers-v0": []}, "compare_observations": True}
     }
     said = "[[1, 1], [0, -0.5]]"
@@ -614,7 +614,7 @@ def _turns(key: Key) -> None:
         ('{"levers": [[1, 1], [0, -0.5]], "sets": [true, 1]}', NO, "another name in it"),
         ('{"levers": [[1, 1], [0, -0.5]]}', NO, "a name that is missing"),
     ):  # fmt: skip
-        key.add("", levers, outcome, why, LAW, turns=_trajectory([said], shown), **more)
+        key.add("", levers, outcome, why, LAW, turns=_trajectory([said], shown), **shown_too)
 
 
 def _claims(key: Key) -> None:
@@ -629,20 +629,21 @@ def _claims(key: Key) -> None:
             BFS,
             **strict,
         )
-    for claim, why in (
+    claims: list[tuple[Any, str]] = [
         (100, "too high"),
         (0, "too low"),
         (None, "nothing"),
         (True, "a truth value"),
         ("1", "text"),
         ([1], "a list"),
-    ):
-        said = json.dumps({"actions": WAY, "score": claim})
+    ]
+    for claimed, why in claims:
+        said = json.dumps({"actions": WAY, "score": claimed})
         key.add(said, of, YES, f"a claim that is {why}, and only told", "known hack")
         key.add(
             said,
             of,
-            YES if claim is None else NO,
+            YES if claimed is None else NO,
             f"a claim that is {why}",
             "known hack",
             **strict,

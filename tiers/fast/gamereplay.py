@@ -162,7 +162,7 @@ class GameReplay(MarkedVerifier):
     observed = "outside"
     control = Candidate(
         "text", "[0]",
-        task={"environment": "CliffWalking-v1", "seed": 0, "max_steps": 1, "goal": {"least": -1}},
+        task={"environment": "CartPole-v1", "seed": 0, "max_steps": 1, "goal": {"least": 1}},
     )  # fmt: skip
 
     @checked()

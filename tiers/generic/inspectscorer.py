@@ -237,4 +237,4 @@ def _watch_models() -> None:
         return await generate(self, *arguments, **named)
 
     watched.is_watched = True  # type: ignore[attr-defined]
-    Model.generate = watched  # type: ignore[method-assign]
+    Model.generate = watched

@@ -110,7 +110,7 @@ class Faulty(gymnasium.Env[Any, Any]):
         return seen, 0.0 if is_tired else reward, is_last, False, {}
 
 
-gymnasium.register("Safe-v0", Safe, reward_threshold=0.7, max_episode_steps=10)
-gymnasium.register("Levers-v0", Levers)
-gymnasium.register("Faulty-v0", Faulty)
-gymnasium.register("Unsteady-v0", Faulty, nondeterministic=True)
+gymnasium.register("Safe-v0", f"{__name__}:Safe", reward_threshold=0.7, max_episode_steps=10)
+gymnasium.register("Levers-v0", f"{__name__}:Levers")
+gymnasium.register("Faulty-v0", f"{__name__}:Faulty")
+gymnasium.register("Unsteady-v0", f"{__name__}:Faulty", nondeterministic=True)

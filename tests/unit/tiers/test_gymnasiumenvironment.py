@@ -129,7 +129,7 @@ class Shown(gymnasium.Env[Any, Any]):
     def __init__(self, seen: Any) -> None:
         self._seen = seen
 
-    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:  # type: ignore[override]
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
         return self._seen, {}
 
 
@@ -143,14 +143,14 @@ class Shown(gymnasium.Env[Any, Any]):
 )  # fmt: skip
 def test_observations_are_told_as_json(seen: Any, told: str) -> None:
     gymnasium.registry.pop("Shown-v0", None)
-    gymnasium.register("Shown-v0", Shown)
+    gymnasium.register("Shown-v0", f"{__name__}:Shown")
     with GymnasiumEnvironment("Shown-v0", kwargs={"seen": seen}) as game:
         assert told == game.reset()
 
 
 def test_of_a_large_observation_a_digest_is_told() -> None:
     gymnasium.registry.pop("Shown-v0", None)
-    gymnasium.register("Shown-v0", Shown)
+    gymnasium.register("Shown-v0", f"{__name__}:Shown")
     told = []
     for image in (np.zeros((100, 30), np.uint8), np.ones((100, 30), np.uint8)):
         for each in (image, np.asfortranarray(image)):
@@ -162,7 +162,7 @@ def test_of_a_large_observation_a_digest_is_told() -> None:
 
 def test_an_observation_without_a_form_in_json_is_refused() -> None:
     gymnasium.registry.pop("Shown-v0", None)
-    gymnasium.register("Shown-v0", Shown)
+    gymnasium.register("Shown-v0", f"{__name__}:Shown")
     with (
         GymnasiumEnvironment("Shown-v0", kwargs={"seen": object()}) as game,
         pytest.raises(ConfigError, match="no form in JSON"),

@@ -59,7 +59,7 @@ def total(candidate: Candidate, task: Mapping[str, Any], seed: int | None) -> fl
 
 def reaches(task: Mapping[str, Any], given: float) -> bool:
     goal = task["goal"]
-    return given >= goal.get("least", goal.get("beat", goal.get("low", 1.0)))
+    return bool(given >= goal.get("least", goal.get("beat", goal.get("low", 1.0))))
 
 
 def library(candidate: Candidate, task: Mapping[str, Any]) -> bool:
