@@ -661,7 +661,7 @@ def _games() -> dict[str, Attack]:
         "names in capitals": ("right Down down right", "right down down right", _LAKE, "action 2"),
     }  # fmt: skip
     told = {
-        name: attack(*(Candidate("text", text, task) for text in (hostile, honest)), reason)
+        name: attack(hostile, honest, task, reason)
         for name, (hostile, honest, task, reason) in rows.items()
     }
     won = played("2", "1", "1", "2")
