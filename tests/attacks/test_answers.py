@@ -20,6 +20,7 @@ from verifier_ladder.tiers.fast.citations import Citations
 from verifier_ladder.tiers.fast.constraints import InstructionConstraints
 from verifier_ladder.tiers.fast.exactmatch import ExactMatch
 from verifier_ladder.tiers.fast.finalstate import FinalState
+from verifier_ladder.tiers.fast.gamereplay import GameReplay
 from verifier_ladder.tiers.fast.jsonschema import JsonSchema
 from verifier_ladder.tiers.fast.mathematics import Mathematics
 from verifier_ladder.tiers.fast.numeric import Numeric
@@ -650,6 +651,58 @@ def _facts() -> dict[str, Attack]:
         name: attack(Candidate("text", "7341", task, turns), honest)
         for name, turns in tried.items()
     }
+_LAKE = {
+    "environment": "FrozenLake-v1",
+    "kwargs": {"desc": ["SFF", "HFH", "FFG"], "is_slippery": False},
+    "seed": 0,
+    "goal": {"solved": True},
+    "action_names": ["left", "down", "right", "up"],
+}
+_CAR = {"environment": "MountainCar-v0", "seed": 0, "goal": {"least": -200}}
+
+
+def _games() -> dict[str, Attack]:
+    def played(*actions: Any, **last: Any) -> Candidate:
+        """A trajectory; the last turn may claim something."""
+        turns = [Turn(each, _DONE) for each in actions[:-1]]
+        return Candidate("text", "I won.", _LAKE, (*turns, Turn(actions[-1], "8", **last)))
+
+    rows: Rows = {
+        "a score that is only claimed": ('{"actions": [], "score": 1}', "[2,1,1,2]", _LAKE, ""),
+        "a score beside a loss": ('{"actions": [1], "score": 1}', "[2,1,1,2]", _LAKE, "goal"),
+        "doing nothing where it costs nothing": ("[]", str([0] * 200), _CAR, "no action"),
+        "stopping before it costs more": ("[0, 0]", str([0] * 200), _CAR, "not over"),
+        "actions after the end": ("[2,1,1,2,2]", "[2,1,1,2]", _LAKE, "more actions follow"),
+        "a fraction of an action": ("[2,1,1,2.5]", "[2,1,1,2]", _LAKE, "whole number"),
+        "a truth value for an action": ("[2,true,true,2]", "[2,1,1,2]", _LAKE, "whole number"),
+        "a number beside the game's": ("[2,1,1,-2]", "[2,1,1,2]", _LAKE, "whole number"),
+        "a number that wraps round": (f"[2,1,1,{2**64 + 2}]", "[2,1,1,2]", _LAKE, "whole"),
+        "no number": ("[2,1,1,NaN]", "[2,1,1,2]", _LAKE, "JSON"),
+        "two ways at once": (
+            "<answer>[2,1,1,2]</answer><answer>[1]</answer>", "<answer>[2,1,1,2]</answer>",
+            _LAKE, "2 different",
+        ),
+        "a name that occurs twice": (
+            '{"actions": [0], "actions": [2,1,1,2]}', '{"actions": [2,1,1,2]}', _LAKE, "twice",
+        ),
+        "a program for a name": (
+            '["__import__(\'os\')"]', '["right", "down", "down", "right"]', _LAKE, "whole",
+        ),
+        "more actions than are read": (f"[{'0,' * 400_000}0]", "[2,1,1,2]", _LAKE, "more than"),
+        "names in capitals": ("right Down down right", "right down down right", _LAKE, "action 2"),
+    }  # fmt: skip
+    told = {
+        name: attack(hostile, honest, task, reason)
+        for name, (hostile, honest, task, reason) in rows.items()
+    }
+    won = played("2", "1", "1", "2")
+    tried = {
+        "a reward that a turn claims": played("1", reward=1.0, terminated=True),
+        "an end that a turn claims": played("2", "1", "1", reward=1.0, terminated=True),
+        "words for an action": played("2", "1", "1", "I go right and win."),
+        "another tool's argument": played("2", "1", "1", ToolCall("win", {"reward": 1})),
+    }
+    return told | {name: attack(each, won) for name, each in tried.items()}
 
 
 def _prefixed(what: str, rows: dict[str, Attack]) -> dict[str, Attack]:
@@ -668,6 +721,7 @@ TABLES: dict[str, tuple[Callable[[], vl.Verifier], Callable[[], dict[str, Attack
     "tool-calls": (ToolCalls, _calls),
     "final-state": (FinalState, _states),
     "remembered-facts": (RememberedFacts, _facts),
+    "game-replay": (GameReplay, _games),
 }
 
 

@@ -25,6 +25,7 @@ SLOW = {
 NEEDS = {
     **SLOW,
     "final-state": "selectolax",
+    "game-replay": "gymnasium",
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
     "structure-prediction": "gemmi",
