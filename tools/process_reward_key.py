@@ -380,14 +380,55 @@ def faults() -> Iterator[str]:
                    settings={"model": "minus-half", "low": low, "high": high, "least": None})  # fmt: skip
 
 
+def later() -> Iterator[str]:
+    """Cases that came after the key was frozen: limits of turns, and no name of a model."""
+    seen = {"turns": [["1 + 1 = 2", "123456789"]], "candidate": "1 + 1 = 2"}
+    for most, outcome in ((18, "accept"), (17, "reject")):
+        yield case(seen["candidate"], PROMPT, outcome, f"18 characters of at most {most}",
+                   "by hand", turns=seen["turns"],
+                   settings={"split": "turns", "max_characters": most})  # fmt: skip
+    yield case("1 + 1 = 2", PROMPT, "abstain", "no name of a model", "by hand",
+               settings={"model": ""}, reason="give model")  # fmt: skip
+    for low, high in ((-1.0, 1.0), (0.0, 2.0)):
+        yield case("1 + 1 = 2", PROMPT, "abstain", f"a product of scores up to {high:g}", "by hand",
+                   settings={"combine": "product", "low": low, "high": high}, reason="product")  # fmt: skip
+        yield case("1 + 1 = 3", PROMPT, source=FORM, settings={"low": low, "high": high},
+                   **graded(["1 + 1 = 3"], "off by 1, in a wider range"))  # fmt: skip
+
+
+def tags() -> Iterator[str]:
+    """Models of the endpoint whose tags texts write themselves."""
+    for tag in ("ки", "\n\n", "~", "<extra_0>"):
+        for last in ("2 + 2 = 4", "2 + 2 = 9"):
+            steps = ["1 + 1 = 2", f"{tag}x{tag}{tag}", last]
+            yield case("###".join(steps), PROMPT, source=FORM,
+                       settings={"model": f"tag {tag}", "tag": tag, "split": "marks", "mark": "###"},
+                       **graded(["1 + 1 = 2", "x", last], "a step writes the tag"))  # fmt: skip
+
+
 def keys() -> dict[str, Callable[[], Iterator[str]]]:
     """What can be written."""
 
     def key() -> Iterator[str]:
-        for part in (chains, plain, spread, combined, borders, turns, prompts, settings, hostile):
+        for part in (
+            chains,
+            plain,
+            spread,
+            combined,
+            borders,
+            turns,
+            prompts,
+            settings,
+            hostile,
+            later,
+        ):
             yield from part()
 
-    return {"process-reward": key, "faults": faults}
+    def failing() -> Iterator[str]:
+        yield from faults()
+        yield from tags()
+
+    return {"process-reward": key, "faults": failing}
 
 
 if __name__ == "__main__":

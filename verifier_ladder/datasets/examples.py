@@ -79,7 +79,10 @@ class Example:
 
 def _advice(said: Said) -> str:
     verdict = said.verdict
-    turns = [f"Turn {turn.turn + 1}: {turn.feedback}" for turn in verdict.turns if turn.feedback]
+    turns = [
+        f"{'Step' if turn.span else 'Turn'} {turn.turn + 1}: {turn.feedback}"
+        for turn in verdict.turns if turn.feedback
+    ]  # fmt: skip
     reason = verdict.reason if verdict.outcome is Outcome.REJECT else ""
     return "\n".join([*filter(None, [verdict.feedback or ("" if turns else reason)]), *turns])
 

@@ -152,12 +152,11 @@ def _hints(examples: Examples, left_out: Counter[str]) -> list[Row]:
 
 
 def _turns(examples: Examples, left_out: Counter[str]) -> list[Row]:
-    """Trajectories with a score for each turn, as far as every turn was judged."""
+    """Trajectories, or texts of steps, with a score for each, as far as each was judged."""
     threshold = 0.5 if examples.selection.pass_at is None else examples.selection.pass_at
     rows = []
     for example in examples:
-        sample = example.sample
-        turns = examples.record.transcripts.turns(sample.step, sample.position)
+        turns = _told_turns(example, examples)
         scores = _scores(example)
         known = 0
         while known < len(turns) and known in scores:
@@ -168,13 +167,29 @@ def _turns(examples: Examples, left_out: Counter[str]) -> list[Row]:
             continue
         numbers = [scores[turn] for turn in range(known)]
         row = _row(
-            example, examples, completions=[turn.text for turn in turns[:known]],
-            observations=[turn.observation for turn in turns[:known]], rewards=numbers,
+            example, examples, completions=[said for said, _ in turns[:known]],
+            observations=[seen for _, seen in turns[:known]], rewards=numbers,
             labels=[number >= threshold for number in numbers], is_whole=known == len(turns),
         )  # fmt: skip
         del row.values["completion"]
         rows.append(row)
     return rows
+
+
+def _told_turns(example: Example, examples: Examples) -> list[tuple[str, str]]:
+    """What was said and seen in each turn; or each step of a text, where a verdict says of all
+    where they stand."""
+    sample = example.sample
+    turns = examples.record.transcripts.turns(sample.step, sample.position)
+    if turns:
+        return [(turn.text, turn.observation) for turn in turns]
+    spans: dict[int, tuple[int, int]] = {}
+    for said in sorted(example.verdicts, key=lambda said: said.tier):
+        spans.update({t.turn: t.span for t in said.verdict.turns if t.span is not None})
+    text = examples.record.contents.get(sample.content)
+    if not isinstance(text, str) or sorted(spans) != list(range(len(spans))):
+        return []
+    return [(text[slice(*spans[place])], "") for place in sorted(spans)]
 
 
 def _scores(example: Example) -> dict[int, float]:
