@@ -394,6 +394,9 @@ def later() -> Iterator[str]:
                    settings={"combine": "product", "low": low, "high": high}, reason="product")  # fmt: skip
         yield case("1 + 1 = 3", PROMPT, source=FORM, settings={"low": low, "high": high},
                    **graded(["1 + 1 = 3"], "off by 1, in a wider range"))  # fmt: skip
+    for tag in ("", "\\\\"):
+        yield case("1 + 1 = 2", PROMPT, "abstain", f"a tag that is {tag!r}", "by hand",
+                   settings={"tag": tag}, reason="what stands behind each step")  # fmt: skip
 
 
 def tags() -> Iterator[str]:

@@ -50,7 +50,8 @@ def shown(message: dict[str, Any]) -> list[str]:
 def reply(form: str, message: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
     """What it answers to a request."""
     model, texts = message["model"], shown(message)
-    if model == "down":
+    wanted = {"model", "text_1", "text_2"} if form == "score" else {"model", "input"}
+    if model == "down" or message.keys() != wanted:
         return 500, {}, {}
     if model == "refuses-all" or (model == "refuses-sevens" and any("7 + 7" in t for t in texts)):
         return 400, {}, {"error": {"message": "too long"}}

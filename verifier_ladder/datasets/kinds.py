@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.datasets.examples import Example, Examples
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.tiers.simulation.tokenscores import ARTIFACT, read_artifact
 
 _UNSURE = "how sure its reward is is not known yet"
 
@@ -177,8 +178,7 @@ def _turns(examples: Examples, left_out: Counter[str]) -> list[Row]:
 
 
 def _told_turns(example: Example, examples: Examples) -> list[tuple[str, str]]:
-    """What was said and seen in each turn; or each step of a text, where a verdict says of all
-    where they stand."""
+    """What was said and seen in each turn, or each step of a text where verdicts have spans."""
     sample = example.sample
     turns = examples.record.transcripts.turns(sample.step, sample.position)
     if turns:
@@ -204,16 +204,34 @@ def _scores(example: Example) -> dict[int, float]:
 
 
 def _distillation(examples: Examples, left_out: Counter[str]) -> list[Row]:
-    """Trajectories for a teacher to look at again, with what it may know and the student not."""
+    """Trajectories for a teacher to look at again, with what it may know and the student not.
+
+    Where a verifier `teacher` has scored the tokens already, its numbers come along.
+    """
     del left_out
     rows = []
     for example in examples:
         kept = examples.record.transcripts.sample(example.sample.step, example.sample.position)
-        tokens = {name: kept.get(name) for name in ("token_ids", "logprobs")}
-        teachers = list(examples.selection.teachers)
-        hint = example.hint or None
-        rows.append(_row(example, examples, hint=hint, teachers=teachers, **tokens))
+        data = examples.file(example, ARTIFACT)
+        told = {} if data is None else read_artifact(data)
+        ids = kept.get("token_ids")
+        if ids is not None and told.get("token_ids", ids) != list(ids):
+            told = {}  # They are about other tokens than those that were kept.
+        numbers = {f"teacher_{name}": told.get(name) for name in _OF_TEACHER}
+        teachers = list(examples.selection.teachers) or list(told.get("teachers", ()))
+        rows.append(_row(
+            example, examples, hint=example.hint or None, teachers=teachers,
+            token_ids=told.get("token_ids") if ids is None else ids,
+            logprobs=kept.get("logprobs"), **numbers,
+        ))  # fmt: skip
     return rows
+
+
+_OF_TEACHER = {
+    "logprobs": "numbers", "top_ids": "integer lists", "top_logprobs": "number lists",
+    "tail": "numbers",
+}  # fmt: skip
+"""What is exported of a teacher, and the sort of each column."""
 
 
 _SAID = {"prompt": "said", "completion": "said"}
@@ -238,7 +256,8 @@ KINDS: Mapping[str, Kind] = {
             "distillation",
             {
                 **_SAID, "hint": "text", "teachers": "texts", "token_ids": "integers",
-                "logprobs": "numbers", **_REWARD,
+                "logprobs": "numbers",
+                **{f"teacher_{name}": sort for name, sort in _OF_TEACHER.items()}, **_REWARD,
             },
             _distillation,
         ),

@@ -51,6 +51,8 @@ _CHANGES = (
     # How long a check may take, and who it costs; `test_an_output_may_be_asked_about_with_…`.
     ("3 * timeout + 1", "3 * timeout - 1"), ("3 * timeout", "3 / timeout"),
     ("return False", "return True"),
+    # What a worker is given of a candidate; `test_turns_are_read_where_they_are_steps`.
+    ("split == TURNS", "split != TURNS"),
     # What feedback says; `test_a_reject_names_the_weakest_step_and_each_weak_one_has_advice`.
     ("worst + 1", "worst - 1"), ("score < least", "score >= least"),
     ("least is not None and score < least", "least is not None or score < least"),
@@ -533,6 +535,11 @@ def test_a_key_comes_from_the_environment_and_travels_by_name(
 def test_an_output_may_be_asked_about_with_others_alone_and_beside_the_control() -> None:
     assert 31 == ProcessReward(timeout=10.0).timeout
     assert not ProcessReward().answers_together
+
+
+def test_turns_are_read_where_they_are_steps() -> None:
+    assert ProcessReward(split="turns").reads_turns
+    assert not ProcessReward().reads_turns
 
 
 def test_text_that_is_too_much_is_refused_before_it_is_split() -> None:

@@ -13,7 +13,12 @@ from verifier_ladder.tiers.simulation.steps import Splitter
 from verifier_ladder.verdict import TurnVerdict
 
 tokenizers = pytest.importorskip("tokenizers")
-LINES = ["1 + 1 = 2", "Größe 👩‍🔬 des Lichts", "So the answer is 4.\n\nStep 2: add them up", "你好，世界"]
+LINES = [
+    "1 + 1 = 2",
+    "Größe 👩‍🔬 des Lichts",
+    "So the answer is 4.\n\nStep 2: add them up",
+    "你好，世界",
+]
 END = "<|end|>"
 
 
