@@ -1,13 +1,14 @@
-# ruff: noqa: RUF001 - hostile text is what this file is about
+# ruff: noqa: E501, RUF001 - hostile text is what this file is about
 """Write the answer key of `process-reward`: sums, whose truth is known, step by step.
 
     python tools/process_reward_key.py process-reward > tiers/answer_keys/process-reward.jsonl
     python tools/process_reward_key.py faults > tests/support/step-model-faults.jsonl
 
-The step model of the key knows arithmetic and nothing else. A step claims `a + b = c`, `a - b = c`
-or `a * b = c`, any number of times, and its score is 1 / (1 + d), where d is how far the claim that
-is furthest off is from the truth; a step that claims nothing has .9. So each case has a closed
-form. The second file is for the endpoint of the tests only, whose models have faults by name.
+The step model of the key knows arithmetic and nothing else. A step claims `a + b = c`,
+`a - b = c` or `a * b = c`, any number of times, and its score is 1 / (1 + d), where d is how far
+the claim that is furthest off is from the truth; a step that claims nothing has .9. So each case
+has a closed form. The second file is for the endpoint of the tests only, whose models have faults
+by name.
 
 The keys are frozen: cases are added below, and none is changed.
 """
@@ -65,7 +66,7 @@ def chain(draw: random.Random, length: int) -> list[str]:
     for number in range(length):
         sign, other = draw.choice("+-*"), draw.randrange(2, 9)
         after = truth(value, sign, other)
-        words = draw.choice(["{}", "Then {}", "So {}.", "Step %d gives {}" % (number + 1)])
+        words = draw.choice(["{}", "Then {}", "So {}.", f"Step {number + 1} gives {{}}"])
         steps.append(words.format(f"{value} {sign} {other} = {after}"))
         value = after
     return steps
@@ -74,9 +75,7 @@ def chain(draw: random.Random, length: int) -> list[str]:
 def edited(step: str, off: int) -> str:
     """The same step with another result."""
     before, _, after = step.partition(" = ")
-    number = re.match(r"-?\d+", after)
-    assert number is not None
-    return f"{before} = {int(number[0]) + off}{after[number.end() :]}"
+    return f"{before} = " + re.sub(r"^-?\d+", lambda found: str(int(found[0]) + off), after)
 
 
 def chains() -> Iterator[str]:
@@ -351,6 +350,11 @@ def faults() -> Iterator[str]:
         for form in forms:
             yield case(two, PROMPT, "abstain", f"{why}, {form}", "by hand", reason=reason,
                        settings={"model": model, "form": form})  # fmt: skip
+
+
+def answers() -> Iterator[str]:
+    """Step models of the tests' endpoint that refuse some texts, or answer in another form."""
+    two, every = "1 + 1 = 2\n2 * 2 = 4", ("pooling", "classify", "score")
     for form in every:
         yield case("1 + 1 = 2\n7 + 7 = 14", PROMPT, "abstain", f"refuses sevens, {form}",
                    "by hand", reason="scores a harmless one",
@@ -428,8 +432,8 @@ def keys() -> dict[str, Callable[[], Iterator[str]]]:
             yield from part()
 
     def failing() -> Iterator[str]:
-        yield from faults()
-        yield from tags()
+        for part in (faults, answers, tags):
+            yield from part()
 
     return {"process-reward": key, "faults": failing}
 

@@ -74,7 +74,9 @@ def test_what_the_environment_says_is_no_step(model: FakeStepModel, tmp_path: Pa
         model="fake", url=model.url, least=0.5, timeout=300.0, split="turns"
     )  # fmt: skip
 
-    Fight([steps], {"a right sum in the observation": attack(hostile, honest)}, tmp_path).run().check()  # noqa: E501
+    Fight(
+        [steps], {"a right sum in the observation": attack(hostile, honest)}, tmp_path
+    ).run().check()
 
 
 def test_a_refusal_is_no_way_to_be_unknown_for_free(model: FakeStepModel, tmp_path: Path) -> None:

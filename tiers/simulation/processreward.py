@@ -205,7 +205,9 @@ class ProcessReward(Verifier):
         """The verdict on an output."""
         if isinstance(scores, RefusedError):
             return self._refused(scores)
-        wrong = scores if isinstance(scores, LadderError) else self._wrong(asked, scores)
+        if isinstance(scores, LadderError):
+            return failed(scores)
+        wrong = self._wrong(asked, scores)
         return failed(wrong) if wrong is not None else self._verdict(asked.steps, scores)
 
     def _refused(self, error: RefusedError) -> Verdict:

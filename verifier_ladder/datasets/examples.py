@@ -96,7 +96,7 @@ class Examples:
 
     def __init__(
         self, record: RunRecord, selection: Selection, prompts: Mapping[str, Any],
-        artifact: Callable[[str], bytes | None],
+        artifact: Callable[[str], bytes | None] = lambda _: None,
     ) -> None:  # fmt: skip
         """Choose.
 
@@ -104,7 +104,8 @@ class Examples:
             record: The run.
             selection: What is asked for.
             prompts: Prompts by group, for those that the ledger does not hold.
-            artifact: Reads the bytes of a digest; None where they are not kept.
+            artifact: Reads the bytes of a digest; None where they are not kept. None are read by
+                default.
 
         Raises:
             ConfigError: If samples are to be left out by terms that none of the run comes under.

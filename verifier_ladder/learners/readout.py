@@ -19,9 +19,7 @@ def process_of(reward: Reward) -> float | None:
     return mean_of(known) if known else None
 
 
-def extras_of(
-    reward: Reward, tokens: Sequence[tuple[int, int] | None] = ()
-) -> dict[str, Any]:
+def extras_of(reward: Reward, tokens: Sequence[tuple[int, int] | None] = ()) -> dict[str, Any]:
     """What a reward tells beside its number, under the same flat keys for every sample.
 
     For libraries that log a row of texts and numbers for each sample: `process` is NaN where no
@@ -36,8 +34,8 @@ def extras_of(
         '{"style": 0.5}'
     """
     process, turns = process_of(reward), [turn.as_json() for turn in reward.turns]
-    for turn, span in zip(turns, tokens, strict=False):
-        turn |= {} if span is None else {"tokens": list(span)}
+    for told, span in zip(turns, tokens, strict=False):
+        told.update({} if span is None else {"tokens": list(span)})
     return {
         "feedback": reward.feedback, "process": nan if process is None else process,
         "turns": json.dumps(turns),

@@ -104,9 +104,9 @@ def reward_manager(
     """Make a reward manager class for verl's reward loop; needs verl.
 
     Beside what `compute_score` does, it scores all samples that a worker is given at once in one
-    call, and files completions of one prompt under one group. It knows the response's tokens: where
-    a verdict says of steps where they stand, `turns` has their `tokens` as well, the first one and
-    the one after the last.
+    call, and files completions of one prompt under one group. It knows the response's tokens:
+    where a verdict says of steps where they stand, `turns` has their `tokens` as well, the first
+    one and the one after the last.
 
     **Validation.** verl tells a reward manager only of whole batches that they validate, which its
     agent loop never hands on. There the row tells: its `extra_info` has what `dataset` puts there,
@@ -319,7 +319,8 @@ class _Scorer:
         return {
             **parts, "score": self._readout.number(reward, self._backend.name),
             "unknown": float(reward.value is None), "pending": float(reward.pending),
-            "reason": reward.reason, **extras_of(reward, tokens), **self._backend.attachment.alarms,
+            "reason": reward.reason, **extras_of(reward, tokens),
+            **self._backend.attachment.alarms,
         }  # fmt: skip
 
 

@@ -348,7 +348,7 @@ def test_a_reward_manager_tells_the_tokens_of_each_step() -> None:
     made = Tokenizer(models.BPE({"<pad>": 0, **{one: n + 1 for n, one in enumerate(letters)}}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>")  # noqa: S106
     text = "größer\nab"
     ids = torch.tensor([[*tokenizer(text)["input_ids"], 0, 0]])
     prompts = torch.ones(1, 2, dtype=torch.long)
@@ -368,6 +368,4 @@ def test_a_reward_manager_tells_the_tokens_of_each_step() -> None:
     assert 0.5 == told["reward_score"]
     turns = json.loads(told["reward_extra_info"]["turns"])
     assert [[0, 8], [9, 11]] == [turn["tokens"] for turn in turns]
-    assert ["größer", "ab"] == [
-        tokenizer.decode(ids[0, slice(*turn["tokens"])]) for turn in turns
-    ]
+    assert ["größer", "ab"] == [tokenizer.decode(ids[0, slice(*turn["tokens"])]) for turn in turns]

@@ -44,8 +44,8 @@ _CHANGES = (
     ("{'Authorization': f'Bearer ${api_key}'} if api_key else None",
      "{'Authorization': f'Bearer ${api_key}'} if not api_key else None"),
     ("(api_key,) if api_key else ()", "(api_key,) if not api_key else ()"),
-    ("if api_key and (not NAME.fullmatch(api_key)): raise ConfigError('api_key: give the name of "
-     "the va...", "if api_key and (not NAME.fullmatch(api_key)): pass"),
+    (("if api_key and (not NAME.fullmatch(api_key)): raise ConfigError('api_key: give the name of "
+      "the va..."), "if api_key and (not NAME.fullmatch(api_key)): pass"),
     # What a worker's process is given of the environment; a key is put in this one.
     ("() if url else (URL,)", "() if not url else (URL,)"),
     # How long a check may take, and who it costs; `test_an_output_may_be_asked_about_with_…`.
@@ -58,8 +58,8 @@ _CHANGES = (
     ("least is not None and score < least", "least is not None or score < least"),
     # Services; `test_settings_that_make_no_sense_are_refused`.
     ("model or url", "model and url"),
-    ("if model or url: raise ConfigError('service is instead of a model at a url; leave these out')",
-     "if model or url: pass"),
+    (("if model or url: raise ConfigError('service is instead of a model at a url; leave these "
+      "out')"), "if model or url: pass"),
     # Where steps stand; `test_each_step_is_a_turn_with_its_score_and_its_characters`.
     ("len(part) - len(part.lstrip())", "len(part) + len(part.lstrip())"),
 )  # fmt: skip
@@ -274,7 +274,9 @@ def test_a_turn_is_shown_with_its_thought_and_what_was_observed_before_it(
     assert [(1.0, None)] * 2 == [(turn.score, turn.span) for turn in verdict.turns]
 
 
-@pytest.mark.parametrize(("tag", "shown"), [("ки", "к\\и\\"), ("\n\n", "\n\\\n\\"), ("~", "\\u{7e}")])
+@pytest.mark.parametrize(
+    ("tag", "shown"), [("ки", "к\\и\\"), ("\n\n", "\n\\\n\\"), ("~", "\\u{7e}")]
+)
 def test_no_text_holds_the_tag_behind_steps(fake: FakeStepModel, tag: str, shown: str) -> None:
     said(fake, f"1{tag}1 ### 2", split="marks", mark="###", tag=tag)
 
@@ -425,7 +427,7 @@ def test_a_service_that_dies_again_and_again_is_not_asked_about_everybody(
 
     def die(_: Sums, prompts: Sequence[str], outputs: Any) -> Any:
         sizes.append(min(len(prompts), len(outputs)))
-        raise ServiceError("it died", cause="host")
+        raise ServiceError("it died")
 
     monkeypatch.setattr(Sums, "score_steps", die)
     found = local("", *[RIGHT] * 9)

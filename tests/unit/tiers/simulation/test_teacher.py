@@ -194,7 +194,8 @@ def test_no_tokens_and_too_many_are_rejects_that_say_so(fake: FakeTeacher) -> No
 
 def test_several_teachers_are_a_mixture_by_their_weights(fake: FakeTeacher) -> None:
     weights = {"fake": 3.0, "steep": 1.0}
-    (verdict,) = made(fake, *weights, weights=weights, top=SIZE, max_tokens=9).judge([written("bz")])
+    both = made(fake, *weights, weights=weights, top=SIZE, max_tokens=9)
+    (verdict,) = both.judge([written("bz")])
 
     pairs = list(zip(encoded(" b"), encoded("bz"), strict=True))
     wanted = [
@@ -401,7 +402,7 @@ def test_a_key_travels_by_its_name(fake: FakeTeacher, monkeypatch: pytest.Monkey
 @pytest.mark.usefixtures("direct")
 def test_a_service_that_dies_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def die(*_: Any) -> Any:
-        raise ServiceError("it died", cause="host")
+        raise ServiceError("it died")
 
     monkeypatch.setattr(Table, "score_tokens", die)
     (verdict,) = Teacher(teachers={"t": Table()}).judge([written("abc")])

@@ -17,7 +17,7 @@ LINES = [
     "1 + 1 = 2",
     "Größe 👩‍🔬 des Lichts",
     "So the answer is 4.\n\nStep 2: add them up",
-    "你好，世界",
+    "你好世界",
 ]
 END = "<|end|>"
 
@@ -35,7 +35,7 @@ def trained(kind: str) -> Any:
             vocab_size=400, special_tokens=[END], initial_alphabet=alphabet, show_progress=False
         )
     else:  # As of Llama 2 and Mistral: a mark for spaces, one before the text too.
-        made = Tokenizer(models.BPE(unk_token="<unk>"))
+        made = Tokenizer(models.BPE(unk_token="<unk>"))  # noqa: S106
         made.pre_tokenizer = pre_tokenizers.Metaspace()
         made.decoder = decoders.Metaspace()
         trainer = trainers.BpeTrainer(
@@ -67,7 +67,7 @@ def said(tokenizer: Any, ids: list[int], tokens: tuple[int, int] | None) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["1 + 1 = 2\n2 * 2 = 4", "Größe 👩‍🔬\nLicht é\n你好，世界", "a\n\n\nb\r\n  c  ", "👩‍🔬\n👩‍🔬"],
+    ["1 + 1 = 2\n2 * 2 = 4", "Größe 👩‍🔬\nLicht é\n你好世界", "a\n\n\nb\r\n  c  ", "👩‍🔬\n👩‍🔬"],
 )
 def test_the_tokens_of_a_step_say_the_step(tokenizer: Any, text: str) -> None:
     reward, ids = rewarded(text), tokenizer.encode(text, add_special_tokens=False).ids
