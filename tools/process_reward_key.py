@@ -92,7 +92,7 @@ def chains() -> Iterator[str]:
                 if split == "marks":
                     settings["mark"] = "###"
                 usual = settings == {"split": "lines", "combine": "min", "form": "pooling"}
-                own = {} if usual else {"settings": settings}
+                own: dict[str, Any] = {} if usual else {"settings": settings}
                 told = f"step {at + 1} of {len(steps)} is off by {off}"
                 for made, why in ((steps, "a chain without a mistake"), (wrong, told)):
                     yield case(
@@ -129,7 +129,7 @@ def spread() -> Iterator[str]:
     )
     for text, split, why in texts:
         settings = {"split": split, **({"mark": "###"} if split == "marks" else {})}
-        own = {} if split == "lines" else {"settings": settings}
+        own: dict[str, Any] = {} if split == "lines" else {"settings": settings}
         for pair in (good, bad):
             yield case(text.format(*pair), PROMPT, source="by hand", **graded(pair, why), **own)
     for text, split, steps, why in (

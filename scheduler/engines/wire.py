@@ -173,12 +173,19 @@ def _turns(turns: Any) -> list[tuple[int, float | None, str, tuple[int, int] | N
     if not isinstance(turns, (tuple, list)) or not all(isinstance(t, TurnVerdict) for t in turns):
         raise AnswerError("a verdict's turns must be vl.TurnVerdict in a tuple")
     found = [
-        (int(turn.turn), _number(turn.score), text(turn.feedback, 4096), turn.span)
+        (int(turn.turn), _number(turn.score), text(turn.feedback, 4096), _place(turn.span))
         for turn in turns[:_MOST_TURNS]
     ]
     if not all(0 <= turn < _EXACT and (span or (0, 0))[1] < _EXACT for turn, _, _, span in found):
         raise AnswerError("a turn's index and span must be from 0 to 2**53")
     return found
+
+
+def _place(span: Any) -> tuple[int, int] | None:
+    if span is None:
+        return None
+    begin, end = map(int, span)
+    return begin, end
 
 
 def _scores(scores: Any) -> list[tuple[str, float]]:
