@@ -13,7 +13,7 @@ from typing import Any
 
 from verifier_ladder.cost import Cost
 from verifier_ladder.measurement import BOUND, IN_LOGS, Bound, bound_of
-from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, mean_of
+from verifier_ladder.verdict import NO_EVIDENCE, Outcome, TurnVerdict, Verdict, mean_of, span_of
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -149,7 +149,7 @@ def _turns(answers: Sequence[Verdict]) -> tuple[TurnVerdict, ...]:
     return tuple(
         TurnVerdict(
             number, _mean([turn.score for turn in said]),
-            next((turn.feedback for turn in said if turn.feedback), ""),
+            next((turn.feedback for turn in said if turn.feedback), ""), span_of(said),
         )
         for number, said in sorted(by_turn.items())
     )  # fmt: skip

@@ -66,6 +66,7 @@ def verdict_message(verdict: Verdict) -> dict[str, Any]:
     )  # fmt: skip
     told = {name: value for name, value in dataclasses.asdict(plain).items() if value is not None}
     told.pop("artifacts")
+    told["turns"] = [turn.as_json() for turn in verdict.turns]
     files = {
         name: base64.b64encode(one.data).decode("ascii")
         for name, one in verdict.files.items() if one.data is not None

@@ -186,11 +186,16 @@ def _row(verdict: Verdict, share: int) -> dict[str, Any]:
         "outcome": verdict.outcome.value, "score": verdict.score,
         "uncertainty": verdict.uncertainty, "unit": verdict.unit, "reason": verdict.reason,
         "feedback": verdict.feedback, "failed_at": verdict.failed_at,
-        "turns": [[turn.turn, turn.score, turn.feedback] for turn in verdict.turns],
+        "turns": [_told(turn) for turn in verdict.turns],
         "scores": dict(verdict.scores), "evidence": dict(verdict.evidence),
     }  # fmt: skip
     row = {name: value for name, value in row.items() if value not in (None, "", [], {})}
     return row if _fits(row, share) else _cut(row, share)
+
+
+def _told(turn: TurnVerdict) -> list[Any]:
+    span = [] if turn.span is None else [list(turn.span)]
+    return [turn.turn, turn.score, turn.feedback, *span]
 
 
 def _fits(row: Mapping[str, Any], share: int) -> bool:
@@ -219,7 +224,7 @@ def _cut(row: dict[str, Any], share: int) -> dict[str, Any]:
         if name in row:
             row[name] = row[name][: share // 8]
     if not _fits(row, share) and "turns" in row:
-        row["turns"] = [[turn, score, ""] for turn, score, _ in row["turns"]]
+        row["turns"] = [[turn, score, "", *span] for turn, score, _, *span in row["turns"]]
     for name in ("evidence", "feedback", "reason", "unit", "turns", "scores", "uncertainty"):
         if _fits(row, share):
             break

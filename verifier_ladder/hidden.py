@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from verifier_ladder.errors import ConfigError
 from verifier_ladder.group import apart, is_group, is_told_together, members_of, together
-from verifier_ladder.verdict import NO_EVIDENCE, TurnVerdict, Verdict
+from verifier_ladder.verdict import NO_EVIDENCE, Verdict
 
 if TYPE_CHECKING:
     from verifier_ladder.artifact import Artifact
@@ -143,7 +143,7 @@ def without_hidden(verifier: Verifier, candidate: Candidate, verdict: Verdict) -
     pairs = zip(turns, clean[2:end], strict=True)
     return replace(
         verdict, reason=clean[0], feedback=clean[1], evidence=evidence,
-        turns=tuple(TurnVerdict(turn.turn, turn.score, said) for turn, said in pairs),
+        turns=tuple(replace(turn, feedback=said) for turn, said in pairs),
         scores=_renamed(verdict.scores, clean[end : end + len(names)]) or NO_EVIDENCE,
         artifacts=files or NO_EVIDENCE,
     )  # fmt: skip

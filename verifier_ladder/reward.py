@@ -19,6 +19,7 @@ from verifier_ladder.verdict import (
     TurnVerdict,
     Verdict,
     mean_of,
+    span_of,
 )
 
 Estimation = Literal["auto", "unbiased", "clipped", "plugin"]
@@ -342,7 +343,7 @@ def _merged(place: int, said: Sequence[TurnVerdict]) -> TurnVerdict:
     known = [turn.score for turn in said if turn.score is not None]
     feedback = "\n".join(turn.feedback for turn in said if turn.feedback)
     score = mean_of(known) if known else None
-    return TurnVerdict(place, score, _shown(feedback, LONGEST_FEEDBACK // 4))
+    return TurnVerdict(place, score, _shown(feedback, LONGEST_FEEDBACK // 4), span_of(said))
 
 
 def _shown(text: str, most: int) -> str:

@@ -63,21 +63,49 @@ def _number(value: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TurnVerdict:
-    """What a verifier says about one turn of a trajectory."""
+    """What a verifier says about one turn of a trajectory, or one step of a text.
+
+    Example:
+        >>> TurnVerdict(1, 0.5, span=(10, 24)).as_json()
+        {'turn': 1, 'score': 0.5, 'feedback': '', 'span': [10, 24]}
+    """
 
     turn: int
-    """Index of the turn inside the candidate, from 0."""
+    """Index of the turn inside the candidate, from 0; of the step where it has no turns."""
     score: float | None = None
     feedback: str = ""
+    span: tuple[int, int] | None = None
+    """The first character of the step in the candidate's content, and the one after its last; None
+    where it is a turn."""
 
     def __post_init__(self) -> None:
-        """Refuse a number that can't be compared."""
+        """Refuse a number that can't be compared, and a span that is none."""
+        span: Any = self.span
+        if span is not None:
+            is_pair = isinstance(span, (tuple, list)) and list(map(type, span)) == [int, int]
+            if not is_pair or not 0 <= span[0] <= span[1]:
+                raise AnswerError(
+                    f"a step's span={span!r:.80}: give its first character and the one after its "
+                    "last, such as (0, 12)"
+                )
+            object.__setattr__(self, "span", tuple(span))
         try:
             check_fields(self, turn=0)
         except ConfigError as error:
             raise AnswerError(str(error)) from None
         if self.score is not None:
             object.__setattr__(self, "score", _number(self.score))
+
+    def as_json(self) -> dict[str, Any]:
+        """What is said, as JSON values; the span only where there is one."""
+        told = {"turn": self.turn, "score": self.score, "feedback": self.feedback}
+        return told if self.span is None else {**told, "span": list(self.span)}
+
+
+def span_of(said: Sequence[TurnVerdict]) -> tuple[int, int] | None:
+    """Where a step stands by all that is said of it; None where several places are meant."""
+    spans = {turn.span for turn in said}
+    return spans.pop() if len(spans) == 1 else None
 
 
 def _outcome_of(value: Any) -> Outcome:

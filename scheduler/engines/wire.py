@@ -57,7 +57,8 @@ _BYTES, _TEXT = b"b", b"t"
 Text = Annotated[str, Meta(max_length=LARGEST_TEXT + len(_CUT))]
 """A text that was cut to size."""
 _Number = float | None
-_Turns = Annotated[list[tuple[int, _Number, Text]], Meta(max_length=_MOST_TURNS)]
+_Turn = tuple[int, _Number, Text, tuple[int, int] | None]
+_Turns = Annotated[list[_Turn], Meta(max_length=_MOST_TURNS)]
 _Written = Annotated[bytes, Meta(max_length=_MOST_WRITTEN)]
 _Artifact = tuple[Text, Text, int, Text, Text, bytes | None]
 _Artifacts = Annotated[list[_Artifact], Meta(max_length=MOST_ARTIFACTS)]
@@ -168,16 +169,23 @@ def _kind(value: object) -> str:
     return type(value).__name__
 
 
-def _turns(turns: Any) -> list[tuple[int, float | None, str]]:
+def _turns(turns: Any) -> list[tuple[int, float | None, str, tuple[int, int] | None]]:
     if not isinstance(turns, (tuple, list)) or not all(isinstance(t, TurnVerdict) for t in turns):
         raise AnswerError("a verdict's turns must be vl.TurnVerdict in a tuple")
     found = [
-        (int(turn.turn), _number(turn.score), text(turn.feedback, 4096))
+        (int(turn.turn), _number(turn.score), text(turn.feedback, 4096), _place(turn.span))
         for turn in turns[:_MOST_TURNS]
     ]
-    if not all(0 <= turn < _EXACT for turn, _, _ in found):
-        raise AnswerError("a turn's index must be from 0 to 2**53")
+    if not all(0 <= turn < _EXACT and (span or (0, 0))[1] < _EXACT for turn, _, _, span in found):
+        raise AnswerError("a turn's index and span must be from 0 to 2**53")
     return found
+
+
+def _place(span: Any) -> tuple[int, int] | None:
+    if span is None:
+        return None
+    begin, end = map(int, span)
+    return begin, end
 
 
 def _scores(scores: Any) -> list[tuple[str, float]]:

@@ -75,18 +75,23 @@ def _conversation(prompt: object) -> object:
     return messages
 
 
-class JudgedTask(BaseModel):
-    """Fields of a task."""
+class PromptedTask(BaseModel):
+    """The field of a task that says what was asked."""
 
     model_config = ConfigDict(strict=True)
     prompt: Annotated[list[_Said], BeforeValidator(_conversation)]
-    reference: str | None = None
 
     @property
     def asked(self) -> str:
         """The prompt as one text."""
         parts = (f"{each.role}: {each.content}" for each in self.prompt)
         return "\n\n".join(part.removeprefix(": ") for part in parts)
+
+
+class JudgedTask(PromptedTask):
+    """Fields of a task."""
+
+    reference: str | None = None
 
 
 # ---- What is thought of an output

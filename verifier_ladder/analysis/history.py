@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from math import isnan
 from string import hexdigits
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -143,7 +142,7 @@ def reward_facts(block: Block, sample: int) -> dict[str, Any]:
     reward, previous = block.rewards[sample], block.facts.get("previous")
     tier = None if reward.tier is None else reward.tier.label
     before = previous[sample] if previous else None
-    told = {"turns": list(map(asdict, reward.turns)), "scores": dict(reward.scores)}
+    told = {"turns": [turn.as_json() for turn in reward.turns], "scores": dict(reward.scores)}
     return {**reward._asdict(), **told, "tier": tier, "previous": before}
 
 
@@ -152,7 +151,7 @@ def verdict_facts(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome.value, "score": verdict.score,
         "uncertainty": verdict.uncertainty, "unit": verdict.unit, "reason": verdict.reason,
-        "feedback": verdict.feedback, "turns": list(map(asdict, verdict.turns)),
+        "feedback": verdict.feedback, "turns": [turn.as_json() for turn in verdict.turns],
         "scores": dict(verdict.scores),
         "artifacts": {name: artifact_json(one) for name, one in verdict.files.items()},
         "failed_at": verdict.failed_at, "evidence": dict(verdict.evidence),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -79,7 +79,10 @@ class Example:
 
 def _advice(said: Said) -> str:
     verdict = said.verdict
-    turns = [f"Turn {turn.turn + 1}: {turn.feedback}" for turn in verdict.turns if turn.feedback]
+    turns = [
+        f"{'Step' if turn.span else 'Turn'} {turn.turn + 1}: {turn.feedback}"
+        for turn in verdict.turns if turn.feedback
+    ]  # fmt: skip
     reason = verdict.reason if verdict.outcome is Outcome.REJECT else ""
     return "\n".join([*filter(None, [verdict.feedback or ("" if turns else reason)]), *turns])
 
@@ -92,19 +95,22 @@ class Examples:
     """
 
     def __init__(
-        self, record: RunRecord, selection: Selection, prompts: Mapping[str, Any]
-    ) -> None:
+        self, record: RunRecord, selection: Selection, prompts: Mapping[str, Any],
+        artifact: Callable[[str], bytes | None] = lambda _: None,
+    ) -> None:  # fmt: skip
         """Choose.
 
         Args:
             record: The run.
             selection: What is asked for.
             prompts: Prompts by group, for those that the ledger does not hold.
+            artifact: Reads the bytes of a digest; None where they are not kept. None are read by
+                default.
 
         Raises:
             ConfigError: If samples are to be left out by terms that none of the run comes under.
         """
-        self.record, self.selection = record, selection
+        self.record, self.selection, self._artifact = record, selection, artifact
         self.left_out: Counter[str] = Counter()
         """How many samples are left out, by reason."""
         self.terms = sorted({term for sample in record.samples for term in self._terms(sample)})
@@ -144,6 +150,13 @@ class Examples:
         """The reward at which one passes; None if nobody said and nothing can be assumed."""
         given = self.selection.pass_at
         return self.record.usual_threshold() if given is None else given
+
+    def file(self, example: Example, name: str) -> bytes | None:
+        """An artifact of its verdicts, of several the highest tier's; None if none is kept."""
+        for said in sorted(example.verdicts, key=lambda said: -said.tier):
+            if name in said.verdict.artifacts:
+                return self._artifact(said.verdict.files[name].digest)
+        return None
 
     def _example(self, sample: SampleRecord) -> Example | None:
         why = self._why_not(sample)

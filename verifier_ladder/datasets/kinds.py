@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from verifier_ladder.datasets.examples import Example, Examples
 from verifier_ladder.errors import ConfigError
+from verifier_ladder.tiers.simulation.tokenscores import ARTIFACT, read_artifact
 
 _UNSURE = "how sure its reward is is not known yet"
 
@@ -152,12 +153,11 @@ def _hints(examples: Examples, left_out: Counter[str]) -> list[Row]:
 
 
 def _turns(examples: Examples, left_out: Counter[str]) -> list[Row]:
-    """Trajectories with a score for each turn, as far as every turn was judged."""
+    """Trajectories, or texts of steps, with a score for each, as far as each was judged."""
     threshold = 0.5 if examples.selection.pass_at is None else examples.selection.pass_at
     rows = []
     for example in examples:
-        sample = example.sample
-        turns = examples.record.transcripts.turns(sample.step, sample.position)
+        turns = _told_turns(example, examples)
         scores = _scores(example)
         known = 0
         while known < len(turns) and known in scores:
@@ -168,13 +168,28 @@ def _turns(examples: Examples, left_out: Counter[str]) -> list[Row]:
             continue
         numbers = [scores[turn] for turn in range(known)]
         row = _row(
-            example, examples, completions=[turn.text for turn in turns[:known]],
-            observations=[turn.observation for turn in turns[:known]], rewards=numbers,
+            example, examples, completions=[said for said, _ in turns[:known]],
+            observations=[seen for _, seen in turns[:known]], rewards=numbers,
             labels=[number >= threshold for number in numbers], is_whole=known == len(turns),
         )  # fmt: skip
         del row.values["completion"]
         rows.append(row)
     return rows
+
+
+def _told_turns(example: Example, examples: Examples) -> list[tuple[str, str]]:
+    """What was said and seen in each turn, or each step of a text where verdicts have spans."""
+    sample = example.sample
+    turns = examples.record.transcripts.turns(sample.step, sample.position)
+    if turns:
+        return [(turn.text, turn.observation) for turn in turns]
+    spans: dict[int, tuple[int, int]] = {}
+    for said in sorted(example.verdicts, key=lambda said: said.tier):
+        spans.update({t.turn: t.span for t in said.verdict.turns if t.span is not None})
+    text = examples.record.contents.get(sample.content)
+    if not isinstance(text, str) or sorted(spans) != list(range(len(spans))):
+        return []
+    return [(text[slice(*spans[place])], "") for place in sorted(spans)]
 
 
 def _scores(example: Example) -> dict[int, float]:
@@ -189,16 +204,34 @@ def _scores(example: Example) -> dict[int, float]:
 
 
 def _distillation(examples: Examples, left_out: Counter[str]) -> list[Row]:
-    """Trajectories for a teacher to look at again, with what it may know and the student not."""
+    """Trajectories for a teacher to look at again, with what it may know and the student not.
+
+    Where a verifier `teacher` has scored the tokens already, its numbers come along.
+    """
     del left_out
     rows = []
     for example in examples:
         kept = examples.record.transcripts.sample(example.sample.step, example.sample.position)
-        tokens = {name: kept.get(name) for name in ("token_ids", "logprobs")}
-        teachers = list(examples.selection.teachers)
-        hint = example.hint or None
-        rows.append(_row(example, examples, hint=hint, teachers=teachers, **tokens))
+        data = examples.file(example, ARTIFACT)
+        told = {} if data is None else read_artifact(data)
+        ids = kept.get("token_ids")
+        if ids is not None and told.get("token_ids", ids) != list(ids):
+            told = {}  # They are about other tokens than those that were kept.
+        numbers = {f"teacher_{name}": told.get(name) for name in _OF_TEACHER}
+        teachers = list(examples.selection.teachers) or list(told.get("teachers", ()))
+        rows.append(_row(
+            example, examples, hint=example.hint or None, teachers=teachers,
+            token_ids=told.get("token_ids") if ids is None else ids,
+            logprobs=kept.get("logprobs"), **numbers,
+        ))  # fmt: skip
     return rows
+
+
+_OF_TEACHER = {
+    "logprobs": "numbers", "top_ids": "integer lists", "top_logprobs": "number lists",
+    "tail": "numbers",
+}  # fmt: skip
+"""What is exported of a teacher, and the sort of each column."""
 
 
 _SAID = {"prompt": "said", "completion": "said"}
@@ -223,7 +256,8 @@ KINDS: Mapping[str, Kind] = {
             "distillation",
             {
                 **_SAID, "hint": "text", "teachers": "texts", "token_ids": "integers",
-                "logprobs": "numbers", **_REWARD,
+                "logprobs": "numbers",
+                **{f"teacher_{name}": sort for name, sort in _OF_TEACHER.items()}, **_REWARD,
             },
             _distillation,
         ),

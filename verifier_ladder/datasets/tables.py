@@ -59,7 +59,10 @@ class Layout:
         sorts = {
             "text": text, "number": number, "flag": pa.bool_(), "texts": pa.list_(text),
             "numbers": pa.list_(number), "flags": pa.list_(pa.bool_()),
-            "integers": pa.list_(pa.int64()), "info": pa.struct([("demonstration", text)]),
+            "integers": pa.list_(pa.int64()),
+            "integer lists": pa.list_(pa.list_(pa.int64())),
+            "number lists": pa.list_(pa.list_(number)),
+            "info": pa.struct([("demonstration", text)]),
             "source": pa.struct([*place, *rest]),
             "said": pa.list_(self._message()) if self.is_chat else text,
         }  # fmt: skip

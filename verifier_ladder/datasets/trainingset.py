@@ -237,7 +237,7 @@ def training_set(
     shares, wanted = checked_splits(splits), selection or Selection()
     record = read_run(ledger, run, campaign=campaign, at=at, evaluation=evaluation)
     _check_comparable(record)
-    examples = Examples(record, wanted, prompts or {})
+    examples = Examples(record, wanted, prompts or {}, ledger.artifact)
     _check_prompts(record, examples)
     left_out = examples.left_out
     rows = KINDS[kind].rows(examples, left_out)

@@ -183,11 +183,14 @@ class Backend:
             group: Its group; by default as `groups_of` names it by the prompt, or none.
             step: The training step, if the learner tells it.
             prompt: What it answers; the field `prompt`, which names no group, by default.
+                Verifiers that read `prompt` get it where no field has that name.
             aside: As for `samples`.
             evaluation: As for `samples`.
         """
         flag = self.attachment.evaluation.of(fields, said=evaluation)
         given = {name: value for name, value in fields.items() if value is not None}
+        if prompt is not None:
+            given.setdefault("prompt", prompt)
         candidate = self.reader.candidate(completion, given)
         if group is None:
             named = [] if prompt is None else groups_of([prompt], [candidate.task], aside=aside)
@@ -197,9 +200,8 @@ class Backend:
             candidate, step=-1 if step is None else step, position=place, group=group,
             learner_version=_version(step), evaluation=flag,
         )  # fmt: skip
-        if prompt is not None:
-            given["prompt"] = prompt
-        self._tell([made], [completion], {name: [given[name]] for name in given})
+        said = given if prompt is None else {**given, "prompt": prompt}
+        self._tell([made], [completion], {name: [said[name]] for name in said})
         return made
 
     def _places(self, step: int | None, flags: Sequence[bool]) -> Sequence[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 
@@ -18,20 +19,26 @@ def process_of(reward: Reward) -> float | None:
     return mean_of(known) if known else None
 
 
-def extras_of(reward: Reward) -> dict[str, Any]:
+def extras_of(reward: Reward, tokens: Sequence[tuple[int, int] | None] = ()) -> dict[str, Any]:
     """What a reward tells beside its number, under the same flat keys for every sample.
 
     For libraries that log a row of texts and numbers for each sample: `process` is NaN where no
     turn has a number, `turns` and `scores` are JSON.
 
+    Args:
+        reward: The reward.
+        tokens: The tokens of each of its turns, where they are known.
+
     Example:
         >>> extras_of(Reward(1.0, feedback="shorter", scores={"style": 0.5}))["scores"]
         '{"style": 0.5}'
     """
-    process = process_of(reward)
+    process, turns = process_of(reward), [turn.as_json() for turn in reward.turns]
+    for told, span in zip(turns, tokens, strict=False):
+        told.update({} if span is None else {"tokens": list(span)})
     return {
         "feedback": reward.feedback, "process": nan if process is None else process,
-        "turns": json.dumps(list(map(asdict, reward.turns))),
+        "turns": json.dumps(turns),
         "scores": json.dumps(dict(reward.scores)),
     }  # fmt: skip
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -209,5 +208,5 @@ def _told(reward: Reward) -> dict[str, Any]:
     return {
         **reward.components, "unknown": reward.value is None, "pending": reward.pending,
         "reason": reward.reason, "feedback": reward.feedback,
-        "turns": list(map(asdict, reward.turns)), "scores": dict(reward.scores),
+        "turns": [turn.as_json() for turn in reward.turns], "scores": dict(reward.scores),
     }  # fmt: skip

@@ -187,6 +187,40 @@ def token_rewards(rewards: Sequence[Reward], turns: Sequence[Sequence[Turn]]) ->
     return made
 
 
+def step_rewards(
+    rewards: Sequence[Reward], tokens: Sequence[Sequence[tuple[int, int] | None]]
+) -> Tensor:
+    """What verdicts say of steps, at the last token of each: `token_rewards` for steps of a text.
+
+    Args:
+        rewards: One for each sample; their turns' numbers stay in the verifier's unit.
+        tokens: The tokens of each of their turns, as `spans.step_tokens` finds them; what is None
+            has no place, and is left out.
+
+    Returns:
+        0 where nothing is said. Shape (samples, tokens up to the last step's end).
+
+    Raises:
+        ConfigError: If there are more or fewer spans than turns.
+
+    Example:
+        >>> from verifier_ladder.reward import Reward
+        >>> from verifier_ladder.verdict import TurnVerdict
+        >>> told = Reward(1.0, turns=(TurnVerdict(0, 0.5), TurnVerdict(1, 1.0)))
+        >>> step_rewards([told], [[(0, 2), (2, 5)]]).tolist()
+        [[0.0, 0.5, 0.0, 0.0, 1.0]]
+    """
+    if list(map(len, tokens)) != [len(reward.turns) for reward in rewards]:
+        raise ConfigError("give for each reward the tokens of each of its turns")
+    ends = [span[1] for spans in tokens for span in spans if span is not None]
+    made = torch.zeros(len(rewards), max(ends, default=0))
+    for row, (reward, spans) in enumerate(zip(rewards, tokens, strict=True)):
+        for said, span in zip(reward.turns, spans, strict=True):
+            if said.score is not None and span is not None and span[0] < span[1]:
+                made[row, span[1] - 1] += said.score
+    return made
+
+
 def _alike(name: str, tensor: Tensor, like: Tensor) -> Tensor:
     if tensor.shape != like.shape:
         raise ConfigError(

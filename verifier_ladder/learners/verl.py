@@ -104,7 +104,9 @@ def reward_manager(
     """Make a reward manager class for verl's reward loop; needs verl.
 
     Beside what `compute_score` does, it scores all samples that a worker is given at once in one
-    call, and files completions of one prompt under one group.
+    call, and files completions of one prompt under one group. It knows the response's tokens:
+    where a verdict says of steps where they stand, `turns` has their `tokens` as well, the first
+    one and the one after the last.
 
     **Validation.** verl tells a reward manager only of whole batches that they validate, which its
     agent loop never hands on. There the row tells: its `extra_info` has what `dataset` puts there,
@@ -142,7 +144,7 @@ def reward_manager(
             """Score one sample; the others of its batch are asked for at the same moment."""
             item = data[-1]  # Of several sequences verl rewards the last.
             told = await scorer.ascore_item(
-                _response(item, self.tokenizer), item.non_tensor_batch,
+                _Response(item, self.tokenizer), item.non_tensor_batch,
                 validates=_validates(data), group_sizes=self._sizes,
             )  # fmt: skip
             return {"reward_score": told["score"], "reward_extra_info": told}
@@ -287,7 +289,7 @@ class _Scorer:
 
     async def ascore_item(
         self,
-        solution: str,
+        response: _Response,
         item: Mapping[str, Any],
         *,
         validates: bool | None,
@@ -299,13 +301,16 @@ class _Scorer:
         fields, prompt = _fields(source, truth, extra), item.get("raw_prompt")
         group = str(item["uid"]) if "uid" in item else _group(fields, extra)
         sample = self._backend.sample(
-            solution, fields, group=group, prompt=prompt,
+            response.text, fields, group=group, prompt=prompt,
             evaluation=evaluates(item) if validates is None else validates,
         )  # fmt: skip
         size = group_sizes[sample.evaluation] if "uid" in item else None
-        return self._told(await self._backend.areward(sample, group_size=size))
+        reward = await self._backend.areward(sample, group_size=size)
+        return self._told(reward, response.tokens_of(reward))
 
-    def _told(self, reward: Reward) -> dict[str, Any]:
+    def _told(
+        self, reward: Reward, tokens: Sequence[tuple[int, int] | None] = ()
+    ) -> dict[str, Any]:
         """The same flat keys for every sample: verl reads them off the first."""
         parts = {
             name: nan if (part := reward.components.get(name)) is None else part
@@ -314,7 +319,8 @@ class _Scorer:
         return {
             **parts, "score": self._readout.number(reward, self._backend.name),
             "unknown": float(reward.value is None), "pending": float(reward.pending),
-            "reason": reward.reason, **extras_of(reward), **self._backend.attachment.alarms,
+            "reason": reward.reason, **extras_of(reward, tokens),
+            **self._backend.attachment.alarms,
         }  # fmt: skip
 
 
@@ -372,11 +378,24 @@ def _setting(config: Any, at: str, kind: type[T], *, otherwise: T) -> T:
     return config if isinstance(config, kind) else otherwise
 
 
-def _response(item: Any, tokenizer: Any) -> str:
-    """The text of a response, whose ids are padded on the right."""
-    ids = item.batch["responses"]
-    length = int(item.batch["attention_mask"][-ids.shape[-1] :].sum())
-    return str(tokenizer.decode(ids[:length], skip_special_tokens=True))
+class _Response:
+    """A response, whose ids are padded on the right."""
+
+    def __init__(self, item: Any, tokenizer: Any) -> None:
+        ids = item.batch["responses"]
+        length = int(item.batch["attention_mask"][-ids.shape[-1] :].sum())
+        self._ids, self._tokenizer = ids[:length], tokenizer
+        self.text = str(tokenizer.decode(self._ids, skip_special_tokens=True))
+
+    def tokens_of(self, reward: Reward) -> Sequence[tuple[int, int] | None]:
+        """The tokens of a reward's steps; none where the tokenizer can't tell."""
+        from verifier_ladder.learners.spans import step_tokens
+
+        try:
+            return step_tokens(reward, self.text, self._tokenizer, self._ids.tolist())
+        except Exception as error:  # noqa: BLE001 - a number that is known is worth more
+            _LOG.warning("the tokens of a response's steps can't be found: %s", error)
+            return ()
 
 
 def _number(answer: Any) -> Any:

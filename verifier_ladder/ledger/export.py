@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -256,7 +255,7 @@ def _number(value: float | None) -> float | None:
 
 def _turns(turns: Sequence[TurnVerdict]) -> str | None:
     """What was said of each turn: `[{"turn": 0, "score": 0.5, "feedback": ""}, …]`."""
-    return orjson.dumps(mended(list(map(asdict, turns)))).decode() if turns else None
+    return orjson.dumps(mended([turn.as_json() for turn in turns])).decode() if turns else None
 
 
 def _json(value: Mapping[str, Any]) -> str | None:

@@ -38,7 +38,13 @@ def pack_field(name: str, value: Any) -> Any:
 
 def pack_turns(turns: Sequence[TurnVerdict]) -> list[list[Any]]:
     """Write what was said of turns."""
-    return [[pack(turn.turn), pack(turn.score), pack(turn.feedback)] for turn in turns]
+    return [
+        [
+            pack(turn.turn), pack(turn.score), pack(turn.feedback),
+            *([] if turn.span is None else [list(turn.span)]),
+        ]
+        for turn in turns
+    ]  # fmt: skip
 
 
 def unpack_turns(stored: Sequence[Sequence[Any]]) -> tuple[TurnVerdict, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class ScoredFile:
             "revision": reward.revision, "pending": reward.pending,
             "reason": reward.reason or None, "failed_at": reward.failed_at,
             "feedback": reward.feedback or None,
-            "turns": json.dumps(list(map(asdict, reward.turns))) if reward.turns else None,
+            "turns": json.dumps([t.as_json() for t in reward.turns]) if reward.turns else None,
             **{f"{SCORE}{name}": score for name, score in reward.components.items()},
             **{f"{PART}{name}": score for name, score in reward.scores.items()},
         }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue
@@ -135,6 +134,9 @@ class TurnRewardMessage(Message):
     turn: int = Field(description="Index of the turn in the sample, from 0.")
     score: float | None
     feedback: str
+    span: tuple[int, int] | None = Field(
+        None, description="Of a step of a text: its first character, and the one after its last."
+    )
 
 
 class RewardMessage(Message):
@@ -209,7 +211,7 @@ def reward_json(reward: Reward, position: int) -> dict[str, Any]:
         "position": position, "value": value, "uncertainty": uncertainty,
         "tier": None if tier is None else _LABELS[tier], "revision": revision,
         "components": components, "reason": reason, "failed_at": failed_at, "pending": pending,
-        "feedback": feedback, "turns": list(map(asdict, turns)), "scores": scores,
+        "feedback": feedback, "turns": [turn.as_json() for turn in turns], "scores": scores,
     }  # fmt: skip
 
 

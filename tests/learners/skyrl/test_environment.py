@@ -18,6 +18,8 @@ from skyrl_gym.envs.registration import registry
 
 import verifier_ladder as vl
 from verifier_ladder.learners.skyrl import environment
+from verifier_ladder.tiers.simulation.processreward import ProcessReward
+from verifier_ladder.tiers.simulation.stepservice import StepService
 
 PROMPT = [{"role": "user", "content": "2 + 2 ="}]
 EXTRAS = {"reward_spec": {"method": "rule", "ground_truth": "4"}, "data_source": "sums"}
@@ -206,3 +208,38 @@ def test_episodes_that_end_at_different_times_are_compared(make: Make) -> None:
 def test_turns_have_no_number_that_could_be_said(make: Make) -> None:
     with pytest.raises(vl.ConfigError, match="each_turn"):
         make(each_turn=True, group_size=2)
+
+
+class Sums(StepService):
+    """A step model that knows sums: a step has the share of its claims that hold."""
+
+    name, version = "sums", "1"
+
+    def score_steps(self, prompts: Any, outputs: Any) -> list[list[float]]:
+        assert len(prompts) == len(outputs)
+        return [[float(eval(step.replace("=", "=="))) for step in steps] for steps in outputs]  # noqa: S307 - of this test
+
+
+def test_each_turn_earns_what_a_step_model_says_of_it(make: Make) -> None:
+    class Talk(Calculator):
+        """Has two turns, whatever is said."""
+
+        def step(self, action: str) -> BaseTextEnvStepOutput:
+            return super().step("1" if self.turns == 0 else action)
+
+    steps = ProcessReward(service=Sums(), split="turns", combine="mean")
+    env = make(steps, base=Talk, each_turn=True)()
+    first, second = env.step("1 + 1 = 3"), env.step("2 + 2 = 4")
+
+    assert [0.0, 1.0] == [first["reward"], second["reward"]]
+    assert [0.0, 1.0] == [turn["score"] for turn in second["metadata"]["turns"]]
+
+
+def test_steps_of_a_single_turn_are_in_its_metadata(make: Make) -> None:
+    steps = ProcessReward(service=Sums(), combine="mean")
+    output = make(steps)().step("1 + 1 = 3\n2 + 2 = 4")
+
+    assert 0.5 == output["reward"]
+    assert [(0.0, [0, 9]), (1.0, [10, 19])] == [
+        (turn["score"], turn["span"]) for turn in output["metadata"]["turns"]
+    ]

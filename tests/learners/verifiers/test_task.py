@@ -18,6 +18,8 @@ import verifier_ladder as vl
 from verifier_ladder.learners.verifiers import reward
 from verifier_ladder.runs import read_run
 from verifier_ladder.scheduler.late import step_advantages
+from verifier_ladder.tiers.simulation.processreward import ProcessReward
+from verifier_ladder.tiers.simulation.stepservice import StepService
 
 
 class Sum(vf.TaskData):
@@ -177,3 +179,23 @@ def test_traces_that_end_at_different_times_are_compared(tmp_path: Path) -> None
         steps = [step_advantages(opened, "c", "r", step) for step in range(2)]
     told = [[row.advantage for row in step] for step in steps]
     assert [[1.0, -1.0], [None]] == told
+
+
+class Lengths(StepService):
+    """A step model: a step of n characters has 1/n."""
+
+    name, version = "lengths", "1"
+
+    def score_steps(self, prompts: Any, outputs: Any) -> list[list[float]]:
+        assert len(prompts) == len(outputs)
+        return [[1 / len(step) for step in steps] for steps in outputs]
+
+
+def test_scores_of_steps_are_metrics() -> None:
+    of = task(reward(ProcessReward(service=Lengths(), combine="mean"), name="correct"))
+    (trace,) = scored(of, "1+1\n2+22")
+
+    assert pytest.approx((1 / 3 + 1 / 4) / 2) == trace.reward
+    assert pytest.approx([1 / 3, 1 / 4]) == [
+        trace.metrics[f"correct/turn_{place}"] for place in range(2)
+    ]

@@ -3,6 +3,7 @@
 # verl is not installed everywhere that types are checked.
 
 import asyncio
+import json
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,8 @@ import verifier_ladder as vl
 from verifier_ladder.errors import VerifierError
 from verifier_ladder.learners import verl as adapter
 from verifier_ladder.scheduler.late import step_advantages
+from verifier_ladder.tiers.simulation.processreward import ProcessReward
+from verifier_ladder.tiers.simulation.stepservice import StepService
 
 FILE = """
     import os, threading
@@ -324,3 +327,45 @@ def test_samples_that_come_at_different_times_are_compared_as_the_configuration_
         rows = [step_advantages(opened, "c", "mine", step) for step in steps]
     told = [[row.advantage for row in step] for step in rows]
     assert ([expected] if size else [[None], [None]]) == told
+
+
+class Lengths(StepService):
+    """A step model: a step of n characters has 1/n."""
+
+    name, version = "lengths", "1"
+
+    def score_steps(self, prompts: Any, outputs: Any) -> list[list[float]]:
+        assert len(prompts) == len(outputs)
+        return [[1 / len(step) for step in steps] for steps in outputs]
+
+
+def test_a_reward_manager_tells_the_tokens_of_each_step() -> None:
+    """Its own tokenizer is real, and so are the tokens: of bytes, with the end of the response."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({"<pad>": 0, **{one: n + 1 for n, one in enumerate(letters)}}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>")  # noqa: S106
+    text = "größer\nab"
+    ids = torch.tensor([[*tokenizer(text)["input_ids"], 0, 0]])
+    prompts = torch.ones(1, 2, dtype=torch.long)
+    mask = torch.cat([prompts, (ids != 0).long()], dim=1)
+    rows = {
+        "raw_prompt": [[{"role": "user", "content": "Say it."}]], "data_source": ["words"],
+        "reward_model": [{"ground_truth": ""}], "extra_info": [{"index": 1}], "uid": ["u"],
+    }  # fmt: skip
+    data = DataProto(
+        TensorDict({"prompts": prompts, "responses": ids, "attention_mask": mask}, batch_size=1),
+        {name: np.array([*values, None], dtype=object)[:1] for name, values in rows.items()},
+    )
+    steps = ProcessReward(service=Lengths(), combine="last")
+    manager = adapter.reward_manager(steps, on_abstain=0.0)(OmegaConf.create({}), tokenizer, None)
+    told = manager.loop.run_until_complete(manager.run_single(data))
+
+    assert 0.5 == told["reward_score"]
+    turns = json.loads(told["reward_extra_info"]["turns"])
+    assert [[0, 8], [9, 11]] == [turn["tokens"] for turn in turns]
+    assert ["größer", "ab"] == [tokenizer.decode(ids[0, slice(*turn["tokens"])]) for turn in turns]

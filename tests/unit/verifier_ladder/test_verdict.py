@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier_ladder.errors import AnswerError, VerifierError
-from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict
+from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict, plain_verdict, span_of
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -59,6 +59,25 @@ ODD_EVIDENCE = [0, "", [], np.zeros(2)]
 def test_turns_and_evidence_that_no_ledger_could_keep_are_refused(field: dict[str, Any]) -> None:
     with pytest.raises(VerifierError, match=r"give (a tuple of vl|values by name)"):
         Verdict.accept(1.0, **field)
+
+
+@pytest.mark.parametrize("span", [(1,), (2, 1), (-1, 2), (0.0, 1), "01", (True, 2), 7])
+def test_a_span_that_is_none_is_refused(span: Any) -> None:
+    with pytest.raises(AnswerError, match="span"):
+        TurnVerdict(0, span=span)
+
+
+def test_a_span_is_told_only_where_there_is_one() -> None:
+    assert {"turn": 0, "score": None, "feedback": ""} == TurnVerdict(0).as_json()
+    assert [3, 9] == TurnVerdict(0, span=[3, 9]).as_json()["span"]  # type: ignore[arg-type]
+    assert (3, 9) == TurnVerdict(0, span=[3, 9]).span  # type: ignore[arg-type]
+
+
+def test_steps_of_several_verdicts_stand_where_all_say_so() -> None:
+    here, there = TurnVerdict(0, span=(3, 9)), TurnVerdict(0, span=(3, 8))
+
+    assert (3, 9) == span_of([here, here])
+    assert None is span_of([here, there]) is span_of([here, TurnVerdict(0)])
 
 
 def test_turns_may_be_given_as_a_list() -> None:

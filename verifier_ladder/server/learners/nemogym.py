@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import HTTPException, Request, Response
@@ -155,7 +154,7 @@ def _answer(service: RewardService, body: VerifyCall, reward: Reward) -> dict[st
         "mask_sample": is_unknown, "failure_kind": failure_kind(reward),
         "failure_reason": reward.reason or None if is_unknown or reward.failed_at else None,
         "reward_components": {n: v for n, v in reward.components.items() if v is not None},
-        "feedback": reward.feedback, "turns": list(map(asdict, reward.turns)),
+        "feedback": reward.feedback, "turns": [turn.as_json() for turn in reward.turns],
         "scores": reward.scores,
         **service.learner.attachment.alarms,
         # NeMo-RL has read the mask there before it was a field of its own.

@@ -194,6 +194,19 @@ def test_a_turn_that_no_ledger_can_count_is_an_abstention(turn: int) -> None:
     assert "a turn's index" in arrived.reason
 
 
+def test_where_a_step_stands_arrives() -> None:
+    told = (TurnVerdict(0, 0.5, "better", (3, 9)), TurnVerdict(1))
+    (arrived,) = crossed(Verdict.accept(1.0, turns=told))
+
+    assert told == arrived.turns
+
+
+def test_a_span_that_no_ledger_can_count_is_an_abstention() -> None:
+    (arrived,) = crossed(Verdict.accept(1.0, turns=(TurnVerdict(0, span=(0, 2**60)),)))
+
+    assert "index and span" in arrived.reason
+
+
 def test_huge_evidence_is_cut_field_by_field_and_the_verdict_kept() -> None:
     evidence = {"log": "x" * 100_000, "energy": -4.7, "more": "y" * 100_000, "table": [1] * 99_999}
     (arrived,) = crossed(Verdict.accept(1.0, evidence=evidence))

@@ -267,6 +267,23 @@ def test_hints_are_feedback_else_the_reason_of_a_reject() -> None:
     assert {"the same hint again": 1, "no verifier gave it feedback": 1} == made.left_out
 
 
+def test_steps_of_a_text_are_turns_where_a_verdict_says_where_they_stand() -> None:
+    text = "1 + 1 = 2\n\n2 + 2 = 5"
+    spans = [(0, 9), (11, 20)]
+    steps = tuple(TurnVerdict(n, float(not n), "", span) for n, span in enumerate(spans))
+    told = [
+        Told(text, 0.5, "sum", {CHEAP: Verdict.accept(0.5, turns=steps)}),
+        Told("no step", 0.5, "sum", {CHEAP: Verdict.accept(0.5, turns=(TurnVerdict(0, 1.0),))}),
+        Told("a gap", 0.5, "sum", {CHEAP: Verdict.accept(0.5, turns=steps[1:])}),
+    ]
+
+    made = rows(told, "turns")
+
+    assert [["1 + 1 = 2", "2 + 2 = 5"]] == column(made, "completions")
+    assert [[1.0, 0.0]] == column(made, "rewards")
+    assert 2 == made.left_out["its turns were not kept"]
+
+
 def test_turns_are_given_as_far_as_each_was_judged() -> None:
     book = RecordedRun(open_ledger(":memory:"))
     turns = [Turn("look", "a door"), Turn("open it", "a room"), Turn("enter")]

@@ -1,5 +1,6 @@
 """What a learner is told for a reward."""
 
+import json
 import math
 from typing import Any
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder import ConfigError, Reward
-from verifier_ladder.learners.readout import Readout
+from verifier_ladder import ConfigError, Reward, TurnVerdict
+from verifier_ladder.learners.readout import Readout, extras_of
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -43,3 +44,11 @@ def test_a_range_that_is_none_is_refused(clip: Any) -> None:
 def test_a_learner_without_a_mask_needs_a_number(number: Any) -> None:
     with pytest.raises(ConfigError, match=r"SkyRL.*on_abstain"):
         Readout.complete("SkyRL", number)
+
+
+def test_tokens_of_steps_are_told_where_they_are_known() -> None:
+    told = Reward(1.0, turns=(TurnVerdict(0, 0.5, span=(0, 3)), TurnVerdict(1, 1.0)))
+    turns = json.loads(extras_of(told, [(0, 2), None])["turns"])
+
+    assert [[0, 2], None] == [turn.get("tokens") for turn in turns]
+    assert [[0, 3], None] == [turn.get("span") for turn in turns]

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verifier_ladder import ConfigError
-from verifier_ladder.learners.tensors import advantages, changes, corrected
+from verifier_ladder import ConfigError, Reward, TurnVerdict
+from verifier_ladder.learners.tensors import advantages, changes, corrected, step_rewards
 from verifier_ladder.scheduler import advantages as numpy_form
 from verifier_ladder.scheduler.estimator import corrected as scalar_corrected
 
@@ -116,3 +116,18 @@ def test_shapes_that_differ_are_named() -> None:
 def test_a_floor_that_divides_by_nothing_is_refused(floor: float) -> None:
     with pytest.raises(ConfigError, match="floor"):
         advantages(tensor(1.0), ["a"], floor=floor)
+
+
+def test_numbers_of_steps_stand_at_the_last_token_of_each() -> None:
+    told = Reward(1.0, turns=(TurnVerdict(0, 0.5), TurnVerdict(1), TurnVerdict(2, 2.0)))
+    made = step_rewards([told, Reward(1.0)], [[(0, 2), (2, 4), (3, 4)], []])
+
+    assert [[0.0, 0.5, 0.0, 2.0], [0.0] * 4] == made.tolist()
+
+
+def test_a_step_whose_tokens_were_cut_off_is_left_out() -> None:
+    told = Reward(1.0, turns=(TurnVerdict(0, 0.5), TurnVerdict(1, 1.0)))
+
+    assert [[0.5]] == step_rewards([told], [[(0, 1), None]]).tolist()
+    with pytest.raises(ConfigError, match="each of its turns"):
+        step_rewards([told], [[(0, 1)]])
