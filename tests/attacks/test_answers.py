@@ -651,6 +651,8 @@ def _facts() -> dict[str, Attack]:
         name: attack(Candidate("text", "7341", task, turns), honest)
         for name, turns in tried.items()
     }
+
+
 _LAKE = {
     "environment": "FrozenLake-v1",
     "kwargs": {"desc": ["SFF", "HFH", "FFG"], "is_slippery": False},
