@@ -43,7 +43,10 @@ _REFUSED: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r".*\r$"), "lines that end with CR LF: end them with LF"),
     (re.compile(r"(?:new|deleted) file mode 120000|index .* 120000"), "a symbolic link"),
     (re.compile(r"(?:new|deleted) file mode 160000|index .* 160000"), "a submodule"),
-    (re.compile(r"(?:old|new) mode |(?:new|deleted) file mode (?!100644$)|index .* 100755"), "a file's mode"),
+    (
+        re.compile(r"(?:old|new) mode |(?:new|deleted) file mode (?!100644$)|index .* 100755"),
+        "a file's mode",
+    ),
     (re.compile(r"GIT binary patch|Binary files "), "a binary file"),
     (
         re.compile(r"(?:rename|copy) (?:from|to) |(?:dis)?similarity index "),

@@ -22,7 +22,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from random import Random
+from random import SystemRandom
 from typing import Any
 
 from verifier_ladder.arguments import checked
@@ -223,8 +223,7 @@ class RepositoryPatch(ProgramVerifier):
             tree = bench.patched(edits_in(bench.task.reference), self._modules)
         except CandidateError as error:
             raise TaskError(f"the task's reference is no patch of its snapshot: {error}") from None
-        salt = os.urandom(16)
-        rng = Random(salt)  # noqa: S311 - salted by the system's
+        rng = SystemRandom()  # Of another generator, many names in a run would tell its state.
         caller = Caller(self.sandbox, bench.limits, self._total)
         bare = self._run(caller, bench, bench.files, bench.plain(rng))
         draws = bench.drawn(rng)
@@ -240,7 +239,7 @@ class RepositoryPatch(ProgramVerifier):
             raise TaskError(
                 f"beside the task's reference {'::'.join(forged[0].path)} passes with other values"
             )
-        bench.salt, bench.draws = salt, draws
+        bench.draw, bench.draws = os.urandom(8).hex(), draws
         return bench
 
     # ---- Runs
@@ -288,7 +287,7 @@ def _verdict(bench: Bench, runs: Sequence[Run]) -> Verdict:
     """What the runs say together."""
     made = [each for draw in bench.draws for each in draw.made.values()]
     evidence: dict[str, Any] = {
-        "tests": len(bench.ids), "runs": len(runs), "salt": bench.salt.hex(),
+        "tests": len(bench.ids), "runs": len(runs), "draw": bench.draw,
         "canaries": sum(each.kind is not Kind.TEST for each in made),
     }  # fmt: skip
     if forged := bench.forged(runs):
@@ -337,8 +336,7 @@ def _packages_digest(folder: str | None) -> str:
     """Which packages, in which versions, a folder says that it holds; "" for no folder."""
     if folder is None:
         return ""
-    try:
-        names = sorted(each.name for each in Path(folder).glob("*.dist-info"))
-    except OSError as error:
-        raise ConfigError(f"packages={printable(folder)!r} can't be read: {error}") from None
+    if not Path(folder).is_dir():
+        raise ConfigError(f"packages={printable(folder)!r} is no folder")
+    names = sorted(each.name for each in Path(folder).glob("*.dist-info"))
     return digest(names).hex()

@@ -145,7 +145,8 @@ class Bench:
     limits: Limits
     ids: Sequence[TestId] = field(init=False)
     tests: dict[str, TestFile] = field(init=False)
-    salt: bytes = b""
+    draw: str = ""
+    """Names the draws; it tells nothing of them, for others are still to be judged by them."""
     draws: Sequence[Draw] = ()
     uses: int = 0
 
@@ -295,20 +296,23 @@ class Bench:
     def whys(self, runs: Sequence[Run]) -> dict[str, str]:
         """Why each test has not passed; "" for those that have, and whose canaries have failed."""
         return {
-            name: next(filter(None, self._whys(function, ids, name, runs)), "")
-            for function, ids in self.functions.items() for name in ids
+            name: why for function, ids in self.functions.items()
+            for name, why in self._whys(function, ids, runs)
         }  # fmt: skip
 
     def _whys(
-        self, function: TestFunction, ids: Collection[str], name: str, runs: Sequence[Run]
-    ) -> Iterator[str]:
-        for run in runs:
-            kind = run.draw.made[function].kind
-            if kind is Kind.TEST and name not in run.passed(function, ids):
-                yield run.why(name, self.limits)
-        for run in runs:
-            if run.draw.made[function].kind.must_fail and not run.failed(function, name):
-                yield "its copy that must fail did not fail as it must"
+        self, function: TestFunction, ids: Sequence[str], runs: Sequence[Run]
+    ) -> Iterator[tuple[str, str]]:
+        of = [(run, run.draw.made[function].kind) for run in runs]
+        tests = [(run, run.passed(function, ids)) for run, kind in of if kind is Kind.TEST]
+        canaries = [run for run, kind in of if kind.must_fail]
+        for name in ids:
+            if failed := [run for run, passed in tests if name not in passed]:
+                yield name, failed[0].why(name, self.limits)
+            elif not all(run.failed(function, name) for run in canaries):
+                yield name, "its copy that must fail did not fail as it must"
+            else:
+                yield name, ""
 
     def is_public(self, name: str) -> bool:
         """Whether a test's file is one of the snapshot, which learners may know."""

@@ -65,7 +65,7 @@ def snapshot_digest(files: Mapping[str, bytes]) -> str:
 
     Example:
         >>> snapshot_digest({"x.py": b"x = 1"})[:8]
-        '5fe6b0ad'
+        'b1f8c14d'
     """
     return digest({path: hashlib.sha256(held).hexdigest() for path, held in files.items()}).hex()
 

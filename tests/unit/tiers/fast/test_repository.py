@@ -234,7 +234,7 @@ def test_the_reference_is_tried_once_for_many_candidates() -> None:
 
     assert first.outcome is again.outcome is Outcome.ACCEPT
     assert alone == 1 + 2 * (len(calls) - alone)
-    assert first.evidence["salt"] == again.evidence["salt"]
+    assert first.evidence["draw"] == again.evidence["draw"]
 
 
 @pytest.mark.usefixtures("sandboxes")
@@ -449,3 +449,20 @@ def test_what_a_patch_may_not_add_is_told_by_name() -> None:
         candidate = vl.Candidate("text", patch, task=task)
         with pytest.raises(CandidateError, match=reason):
             verifier.examine(candidate)
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_an_example_earns_what_it_should(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLE.parents[1])  # The ladder names a folder that is seen from there.
+    place = EXAMPLE / "repository-patch"
+
+    result = vl.score_file(
+        place.with_suffix(".jsonl"), ladder=place.with_suffix(".toml"),
+        ledger=tmp_path / "ledger.db", workers=1,
+    )  # fmt: skip
+
+    assert [reward.value for reward in result.rewards] == [1, 0, 1, 0, 0, 0]
+    for reward, told in zip(
+        result.rewards, ["", "1 of 3", "", "restored", "other values", "line 7 is"], strict=True
+    ):
+        assert told in reward.feedback
