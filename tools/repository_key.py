@@ -17,7 +17,7 @@ import difflib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -499,9 +499,101 @@ def tasks(key: Key) -> None:
     ])  # fmt: skip
 
 
+def places(key: Key) -> None:
+    """Where modules are imported from, and what a task protects beside its tests."""
+    for top, roots in (("src", None), ("lib", ["lib"]), ("lib", ["lib", "."])):
+        files = {
+            path if path.startswith("tests/") else f"{top}/{path}": held
+            for path, held in COLUMNS.files.items()
+        }
+        moved = replace(COLUMNS, files=files, place=f"{top}/{COLUMNS.place}")
+        task = {**moved.task(), **({"roots": roots} if roots else {})}
+        why = f"modules lie below {top}"
+        key.add(moved.mended(moved.right[1]), task, YES, f"place: {why}", GENERATED)
+        wrong = moved.right[0].replace("max(map", "min(map")
+        key.add(moved.mended(wrong), task, NO, f"place: {why}; one edit away", GENERATED)
+        hides = moved.mended(moved.right[1]) + patch({}, {f"{top}/unittest.py": "x = 1\n"})
+        key.add(hides, task, NO, f"place: {why}, and one hides a library", CONVENTION)
+    right = COLUMNS.mended(COLUMNS.right[3])
+    more = patch({}, {"tools/run.py": "x = 1\n"})
+    task = {**COLUMNS.task(), "roots": ["."], "protected": ["tools", "kiosk/__init__.py"]}
+    key.add(right + more, task, YES, "place: a protected folder is restored", CONVENTION)
+    key.add(more, task, NO, "place: nothing but a protected folder", CONVENTION)
+    other = patch(
+        {"kiosk/__init__.py": COLUMNS.files["kiosk/__init__.py"]}, {"kiosk/__init__.py": "x = 1\n"}
+    )
+    key.add(other, task, NO, "place: nothing but a protected file", CONVENTION)
+    key.add(
+        other + right,
+        {**task, "touched": "refused"},
+        NO,
+        "place: a protected file is refused",
+        CONVENTION,
+    )
+
+
+def unplain(key: Key) -> None:
+    """Tests that can have no canary."""
+    said, task = OFFER.mended(OFFER.right[0]), OFFER.task()
+    hidden = task["tests"]["tests/test_offers.py"]
+    fails = [*task["fail_to_pass"], "tests/test_offers.py::test_other"]
+    for start, end, why in (
+        ("async def", "assert three_for_two(ITEM, 6) == 540", "a coroutine"),
+        ("def", "yield three_for_two(ITEM, 6)", "a generator"),
+    ):
+        tests = {"tests/test_offers.py": f"{hidden}\n\n{start} test_other():\n    {end}\n"}
+        broken = {**task, "tests": tests, "fail_to_pass": fails}
+        key.broken(said, [(broken, "plain function", f"a test that is {why}")])
+
+
+def helpers(key: Key) -> None:
+    """What tests import from their own folder, wherever that is."""
+    helper = "def saved(function, item, count):\n    return function(item, count)\n"
+    liar = "def saved(function, item, count):\n    return count // 3 * item.price\n"
+    for folder in ("tests", "kiosk/tests"):
+        hidden = OFFER.tests["tests/test_offers.py"].replace(
+            "return three_for_two(ITEM, count)", "return helper.saved(three_for_two, ITEM, count)"
+        )
+        moved = replace(
+            OFFER,
+            files={**OFFER.files, f"{folder}/helper.py": helper},
+            tests={f"{folder}/test_offers.py": f"import helper\n{hidden}"},
+            fail=[
+                each.replace("tests/test_offers", f"{folder}/test_offers") for each in OFFER.fail
+            ],
+        )
+        broken, lying = (
+            patch(moved.files, {f"{folder}/helper.py": text}) for text in ("x = 1\n", liar)
+        )
+        task, why = moved.task(), f"place: a helper in {folder}"
+        key.add(moved.mended(moved.right[1]) + broken, task, YES, f"{why} is restored", GENERATED)
+        wrong = moved.right[0].replace("// 3", "// 4")
+        key.add(moved.mended(wrong) + lying, task, NO, f"{why} that lies is restored", GENERATED)
+
+
+def whole(key: Key) -> None:
+    """Whole files, as JSON."""
+    files = {**COLUMNS.files, "kiosk/old.py": "x = 1\n"}
+    task = {**COLUMNS.task(), "files": files}
+    right = COLUMNS.whole(COLUMNS.right[4])
+    for more, outcome, why in (
+        ({"kiosk/old.py": None}, YES, "one is taken away"),
+        ({"kiosk/older.py": None}, NO, "one is taken away that is not there"),
+        ({"kiosk/new.py": 3}, NO, "one is no text"),
+        ({"kiosk/new.py": "x = 1\r\n"}, NO, "one has lines that end with CR LF"),
+        ({"kiosk/new.py": "x = '\0'\n"}, NO, "one holds a NUL"),
+    ):
+        said = json.dumps({"kiosk/text.py": right, **more})
+        key.add(said, task, outcome, f"form: whole files, {why}", GENERATED)
+    twice = json.dumps({"kiosk/text.py": right})
+    key.add(
+        f"{twice[:-1]}, {twice[1:]}", task, NO, "form: whole files, one is there twice", GENERATED
+    )
+
+
 def everything(key: Key) -> None:
     """All cases."""
-    for maker in (mended, patches, hacks, tasks):
+    for maker in (mended, patches, hacks, tasks, places, unplain, helpers, whole):
         maker(key)
 
 

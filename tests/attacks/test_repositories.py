@@ -88,6 +88,7 @@ TASK = {
         "tests/test_gross.py::test_gross",
     ],
     "reference": HONEST,
+    "limits": {"cpu": 2.0},
 }
 JUDGED = "pass with other values|tests that must go from fail"
 NET = "\n\ndef gross(hours, rate):\n    return hours * rate\n"
@@ -342,7 +343,7 @@ def test_no_patch_reaches_what_judges_it(backend: Backend, tmp_path: Path) -> No
 
 
 def test_no_test_is_rewritten_while_others_run(backend: Backend, tmp_path: Path) -> None:
-    task = {**TASK, "limits": {"files": 64, "file_bytes": 1 << 20}}
+    task = {**TASK, "limits": {"cpu": 2.0, "files": 64, "file_bytes": 1 << 20}}
     control = json.dumps({"wages/pay.py": RIGHT})
     attacks: dict[str, Attack] = {
         "a test that is planted": attack(

@@ -33,7 +33,7 @@ MOST_IDS = 1000
 _ID = re.compile(r"([^:\[]+\.py)::((?:[^\W\d]\w*::)*[^\W\d]\w*)(\[.*\])?", re.DOTALL)
 _LONGEST_ID = 500
 _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-Path = tuple[str, ...]
+Place = tuple[str, ...]
 """Names of classes and of a function in them."""
 
 
@@ -42,7 +42,7 @@ class TestId(NamedTuple):
 
     text: str
     file: str
-    path: Path
+    path: Place
 
     @classmethod
     def of(cls, text: str) -> TestId:
@@ -80,7 +80,7 @@ class Made(NamedTuple):
 class TestFunction:
     """A test function of a file, and what canaries it has."""
 
-    def __init__(self, file: str, path: Path, node: ast.FunctionDef) -> None:
+    def __init__(self, file: str, path: Place, node: ast.FunctionDef) -> None:
         """Look at its statements."""
         self.file, self.path, self.node = file, path, node
         self.code = Falsifiable((), node.body)
@@ -115,7 +115,7 @@ class TestFunction:
 class TestFile:
     """A file of tests, in which some functions are told apart."""
 
-    def __init__(self, name: str, source: bytes, wanted: Sequence[Path]) -> None:
+    def __init__(self, name: str, source: bytes, wanted: Sequence[Place]) -> None:
         """Find its functions.
 
         Args:
@@ -135,7 +135,7 @@ class TestFile:
             raise TaskError(f"the tests {name} are no Python: {words}") from None
         self.functions = {path: TestFunction(name, path, self._node(path)) for path in wanted}
 
-    def _node(self, path: Path) -> ast.FunctionDef:
+    def _node(self, path: Place) -> ast.FunctionDef:
         found: ast.AST = self._tree
         for part in path:
             inside = [
@@ -151,10 +151,10 @@ class TestFile:
         return found
 
     def made(
-        self, kinds: Mapping[Path, Kind], rng: Random, late: Mapping[Path, bool]
-    ) -> tuple[str, dict[Path, Made]]:
+        self, kinds: Mapping[Place, Kind], rng: Random, late: Mapping[Place, bool]
+    ) -> tuple[str, dict[Place, Made]]:
         """The file as it is in one run, and what its functions are there."""
-        tree, made, above = copy.deepcopy(self._tree), dict[Path, Made](), list[str]()
+        tree, made, above = copy.deepcopy(self._tree), dict[Place, Made](), list[str]()
         for path, function in self.functions.items():
             told, body, source = function.written(kinds[path], rng, late=late[path])
             made[path], node = told, self._at(tree, path)
@@ -166,7 +166,7 @@ class TestFile:
         return ast.unparse(ast.fix_missing_locations(tree)), made
 
     @staticmethod
-    def _at(tree: ast.Module, path: Path) -> ast.FunctionDef:
+    def _at(tree: ast.Module, path: Place) -> ast.FunctionDef:
         found: ast.AST = tree
         for part in path:
             inside = [each for each in found.body if getattr(each, "name", "") == part]  # type: ignore[attr-defined]

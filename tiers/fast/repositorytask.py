@@ -133,7 +133,8 @@ class Run:
                 return f"it raised {known}" + ("" if when == "call" else f" in its {when}")
             if outcome != "passed":
                 return "it was skipped, or expected to fail"
-        return "it did not run to its end" if phases == _PASSED else "it ran more than once"
+        is_twice = len(phases) > len(_PASSED)
+        return "it ran more than once" if is_twice else "it did not run to its end"
 
 
 @dataclass
@@ -176,7 +177,7 @@ class Bench:
             raise TaskError(f"neither the task's tests nor its snapshot hold {printable(file)}")
         return self.files[file]
 
-    @property
+    @cached_property
     def functions(self) -> Mapping[TestFunction, list[str]]:
         """All test functions, with the ids of their tests."""
         return {

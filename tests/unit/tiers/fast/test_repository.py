@@ -1,6 +1,7 @@
 """Patches of a repository: applied exactly, judged by tests that are restored from outside."""
 
 import json
+import pickle
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -19,7 +21,6 @@ from verifier_ladder.errors import CandidateError
 from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.hostile import HOSTILE
 from verifier_ladder.tiers.fast.falsify import Kind
-from verifier_ladder.tiers.fast.patch import applied, edits_in
 from verifier_ladder.tiers.fast.pytestcode import TestFile as FileOfTests
 from verifier_ladder.tiers.fast.pytestcode import TestId as IdOfTest
 from verifier_ladder.tiers.fast.repository import RepositoryPatch
@@ -67,68 +68,82 @@ def calc(text: str) -> str:
 # ---- The answer key
 
 
-def _somewhere(lines: list[str], wanted: list[str], start: int) -> int:
-    """Where lines stand, or nearly so: the place at which most of them do."""
+def _place(lines: list[str], wanted: list[str], start: int, *, fuzz: bool) -> int:
+    """Where lines stand; with fuzz, where most of them do."""
+    if not wanted:
+        return start
     places = range(len(lines) - len(wanted) + 1)
-    alike = [sum(a.strip() == b.strip() for a, b in zip(wanted, lines[n:], strict=False))
-             for n in places]  # fmt: skip
+    alike = [
+        sum(
+            a.strip() == b.strip() if fuzz else a == b
+            for a, b in zip(wanted, lines[n:], strict=False)
+        )
+        for n in places
+    ]
+    if not fuzz and len(wanted) not in alike:
+        raise ValueError("it does not apply")
     return max(places, key=lambda n: (alike[n], -abs(n - start)))
 
 
-def _roughly(text: str, files: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """A patch as tools apply it that look for another place, and pass over lines."""
-    found: dict[str, bytes | None] = {}
-    for edit in edits_in(text):
-        if not edit.hunks:
-            return applied(edits_in(text), files)
-        lines = files.get(edit.path, b"").decode().splitlines(keepends=True)
-        for hunk in edit.hunks:
-            at = _somewhere(lines, hunk.before, hunk.start) if hunk.before else hunk.start
-            lines[at : at + len(hunk.before)] = hunk.after
-        found[edit.path] = None if edit.is_gone else "".join(lines).encode()
+def _hastily(text: str, files: Mapping[str, str], *, fuzz: bool) -> dict[str, str | None]:
+    """A patch as a hasty harness applies it: it looks for no paths, modes or links."""
+    from unidiff import PatchSet
+
+    spoken = text.rpartition("</think>")[2]
+    said = (re.findall(r"```\w*\n(.*?)```", spoken, re.DOTALL) or [spoken])[-1]
+    if said.startswith("{"):
+        return dict(json.loads(said))
+    found: dict[str, str | None] = {}
+    for patch in PatchSet(said):
+        lines = files.get(patch.path, "").splitlines(keepends=True)
+        for hunk in patch:
+            before, after = (
+                [line.value for line in hunk if line.line_type in signs] for signs in (" -", " +")
+            )
+            start = hunk.source_start - bool(before)
+            at = _place(lines, before, start, fuzz=fuzz)
+            lines[at : at + len(before)] = after
+        found[patch.path] = None if patch.is_removed_file else "".join(lines)
     return found
 
 
 @cache
-def _plainly(text: str, task: str, *, restored: bool) -> tuple[int, str]:
-    """Exit status and words of pytest in a folder with the patch, as a hasty harness runs it."""
-    import tempfile
-
+def _plainly(text: str, task: str, *, restored: bool, fuzz: bool) -> tuple[int, str]:
+    """Exit status and words of pytest in a folder with the patch."""
     read = json.loads(task)
-    files = {path: held.encode() for path, held in read["files"].items()}
-    apply = _roughly if restored else lambda text, files: applied(edits_in(text), files)
-    tests = {path: held.encode() for path, held in read["tests"].items()}
-    after = {**files, **tests, **apply(text, files), **(tests if restored else {})}
-    with tempfile.TemporaryDirectory() as folder:
+    after = {**read["files"], **read["tests"], **_hastily(text, read["files"], fuzz=fuzz)}
+    after |= read["tests"] if restored else {}
+    with TemporaryDirectory() as folder:
         for path, held in after.items():
-            if held is not None:
-                Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
-                Path(folder, path).write_bytes(held)
+            place = Path(folder, "repository", path)
+            if held is not None and place.resolve().is_relative_to(folder):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(held)
         done = subprocess.run(
             [sys.executable, "-B", "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider",
              *read["fail_to_pass"], *read.get("pass_to_pass", ())],
-            cwd=folder, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PATH": "/usr/bin:/bin"},
-            capture_output=True, text=True, timeout=60, check=False,
+            cwd=Path(folder, "repository"), capture_output=True, text=True, timeout=120,
+            env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PATH": "/usr/bin:/bin"}, check=False,
         )  # fmt: skip
     return done.returncode, done.stdout
 
 
 def exits_with_0(text: str, task: Mapping[str, Any]) -> bool:
-    return _plainly(text, json.dumps(task), restored=False)[0] == 0
+    return _plainly(text, json.dumps(task), restored=False, fuzz=False)[0] == 0
 
 
 def says_passed(text: str, task: Mapping[str, Any]) -> bool:
-    words = _plainly(text, json.dumps(task), restored=False)[1]
+    words = _plainly(text, json.dumps(task), restored=False, fuzz=False)[1]
     return bool(re.search(r"\d+ passed", words)) and "failed" not in words
 
 
 def passes_what_failed(text: str, task: Mapping[str, Any]) -> bool:
-    words = _plainly(text, json.dumps(task), restored=False)[1]
+    words = _plainly(text, json.dumps(task), restored=False, fuzz=False)[1]
     return all(f"PASSED {each}" in words for each in task["fail_to_pass"])
 
 
 def applies_roughly(text: str, task: Mapping[str, Any]) -> bool:
-    return _plainly(text, json.dumps(task), restored=True)[0] == 0
+    return _plainly(text, json.dumps(task), restored=True, fuzz=True)[0] == 0
 
 
 class TestRepositoryPatch(CodeTestCase):
@@ -394,8 +409,6 @@ def test_a_snapshot_is_one_that_a_setting_names() -> None:
 def test_a_verifier_travels_with_its_snapshots_and_without_what_it_remembers(
     tmp_path: Path,
 ) -> None:
-    import pickle
-
     shutil.copytree(EXAMPLE / "kiosk", tmp_path / "kiosk")
     verifier = RepositoryPatch(repositories={"kiosk": str(tmp_path / "kiosk")})
     shutil.rmtree(tmp_path / "kiosk")
@@ -463,6 +476,8 @@ def test_an_example_earns_what_it_should(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert [reward.value for reward in result.rewards] == [1, 0, 1, 0, 0, 0]
     for reward, told in zip(
-        result.rewards, ["", "1 of 3", "", "restored", "other values", "line 7 is"], strict=True
+        result.rewards,
+        ["", "1 of 3", "", "restored", "other values", "does not apply"],
+        strict=True,
     ):
         assert told in reward.feedback
