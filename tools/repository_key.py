@@ -23,6 +23,8 @@ from typing import Any
 
 from keywriter import NO, YES, Key, write
 
+from verifier_ladder.tiers.fast.snapshot import snapshot_digest
+
 GENERATED, KNOWN, CONVENTION = "generator: closed forms", "known hack", "convention"
 KIOSK = Path(__file__).resolve().parents[1] / "examples" / "repository" / "kiosk"
 Files = dict[str, str]
@@ -591,9 +593,23 @@ def whole(key: Key) -> None:
     )
 
 
+def pinned(key: Key) -> None:
+    """Files that a digest pins."""
+    task = COLUMNS.task()
+    said = COLUMNS.mended(COLUMNS.right[1])
+    own = snapshot_digest({path: held.encode() for path, held in COLUMNS.files.items()})
+    key.add(said, {**task, "snapshot": own}, YES, "place: files that a digest pins", GENERATED)
+    other = {**task, "snapshot": own[::-1]}
+    key.broken(said, [(other, "these files are", "files of another digest")])
+    named = {name: held for name, held in task.items() if name != "files"}
+    key.broken(
+        said, [({**named, "repository": "kiosk"}, "kiosk", "a repository without a digest")]
+    )
+
+
 def everything(key: Key) -> None:
     """All cases."""
-    for maker in (mended, patches, hacks, tasks, places, unplain, helpers, whole):
+    for maker in (mended, patches, hacks, tasks, places, unplain, helpers, whole, pinned):
         maker(key)
 
 

@@ -189,7 +189,7 @@ def _edits_of(text: str) -> list[Edit]:
         from unidiff.errors import UnidiffParseError
     except ImportError:
         raise ToolError(
-            "unidiff is not installed: pip install 'verifier-ladder[repositories]'"
+            "unidiff is not installed; pip install '.[repositories]' in a clone"
         ) from None
     text = _SIGNATURE.sub("\n", text)
     if not _is_text(text) or not _FIRST.search(text):
@@ -371,4 +371,4 @@ def _named(path: str) -> str:
 
 
 def _refuse(reason: str, feedback: str) -> NoReturn:
-    raise CandidateError(reason, feedback=f"{reason[:1].upper()}{reason[1:]}. {feedback}")
+    raise CandidateError(reason, feedback=f"{reason}. {feedback}")

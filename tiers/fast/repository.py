@@ -60,8 +60,9 @@ class RepositoryPatch(ProgramVerifier):
 
     | Field of a task | Meaning |
     |---|---|
-    | `repository`, `snapshot` | one of the verifier's repositories, and the digest of its files |
-    | `files` | instead of both: the files themselves, by their paths |
+    | `repository` | one of the verifier's repositories |
+    | `files` | instead: the files themselves, by their paths |
+    | `snapshot` | the digest of these files; with `files` it may be left out |
     | `tests` | files that are put there or restored, by their paths; hidden from learners |
     | `fail_to_pass` | ids of tests that fail before and must pass, as pytest writes them |
     | `pass_to_pass` | ids of tests that must stay passing |
@@ -192,23 +193,24 @@ class RepositoryPatch(ProgramVerifier):
 
     def _files(self, task: RepositoryTask) -> Mapping[str, bytes]:
         """The snapshot of a task."""
-        if task.files is not None:
-            for path in task.files:
-                if why := not_inside(path):
-                    raise TaskError(f"the task's files: {printable(path)!r} {why}")
-            return {p: held.encode() for p, held in task.files.items() if not is_dropped(p)}
-        if task.repository is None or task.snapshot is None:
-            raise TaskError("the task has neither files nor repository and snapshot")
+        files = self._named(task) if task.files is None else _given(task.files)
+        if task.snapshot is None and task.files is None:
+            raise TaskError("the task names a repository, and not its snapshot")
+        if task.snapshot is not None and (own := snapshot_digest(files)) != task.snapshot:
+            raise TaskError(
+                f"the task's snapshot is {task.snapshot[:12]}…, and these files are {own[:12]}…: "
+                "give the verifier the state that the task is about"
+            )
+        return files
+
+    def _named(self, task: RepositoryTask) -> Mapping[str, bytes]:
+        """The repository that a task names."""
+        if task.repository is None:
+            raise TaskError("the task has neither files nor a repository")
         if task.repository not in self._held:
             known = ", ".join(self._held) or "none: name it in `repositories`"
             raise TaskError(f"the verifier has no repository {task.repository!r}; it has {known}")
-        files = self._held[task.repository]
-        if (own := snapshot_digest(files)) != task.snapshot:
-            raise TaskError(
-                f"the task's snapshot of {task.repository} is {task.snapshot[:12]}…, and the "
-                f"verifier's is {own[:12]}…: give it the state that the task is about"
-            )
-        return files
+        return self._held[task.repository]
 
     def _proven(self, bench: Bench) -> Bench:
         """A bench whose reference passes, twice at least, and whose tests fail without it.
@@ -314,6 +316,14 @@ def _verdict(bench: Bench, runs: Sequence[Run]) -> Verdict:
         f"{told}; {first}: {whys[first]}", score=scores["fail_to_pass"] * scores["pass_to_pass"],
         feedback=f"{told}. {named}: {whys[first]}.", scores=scores, evidence=evidence,
     )  # fmt: skip
+
+
+def _given(files: Mapping[str, str]) -> Mapping[str, bytes]:
+    """Files that a task brings."""
+    for path in files:
+        if why := not_inside(path):
+            raise TaskError(f"the task's files: {printable(path)!r} {why}")
+    return {path: held.encode() for path, held in files.items() if not is_dropped(path)}
 
 
 def _with(verdict: Verdict, excerpt: str) -> Verdict:

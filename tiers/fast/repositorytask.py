@@ -330,4 +330,4 @@ def _test_folder(path: str) -> str:
 
 
 def _refuse(reason: str, feedback: str) -> NoReturn:
-    raise CandidateError(reason, feedback=f"{reason[:1].upper()}{reason[1:]}. {feedback}")
+    raise CandidateError(reason, feedback=f"{reason}. {feedback}")

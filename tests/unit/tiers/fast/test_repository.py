@@ -399,9 +399,9 @@ def test_a_snapshot_is_one_that_a_setting_names() -> None:
         return verifier.judge([candidate])[0].reason
 
     assert verifier.settings["repositories"] == {"kiosk": digest}
-    assert "give it the state" in reason(repository="kiosk", snapshot="0" * 64)
+    assert "these files are" in reason(repository="kiosk", snapshot="0" * 64)
     assert "no repository 'other'" in reason(repository="other", snapshot=digest)
-    assert "neither" in reason(repository="kiosk")
+    assert "not its snapshot" in reason(repository="kiosk")
     assert "neither" in reason()
     assert "tests/test_calc.py" in reason(repository="kiosk", snapshot=digest)
 
