@@ -41,12 +41,10 @@ def patch(before: Mapping[str, str], after: Mapping[str, str | None]) -> str:
     for name, text in after.items():
         old, new = before.get(name), text
         one, two = ((each or "").splitlines(keepends=True) for each in (old, new))
-        heads = [
-            f"a/{name}" if old is not None else "/dev/null",
-            f"b/{name}" if new is not None else "/dev/null",
-        ]
+        from_file = f"a/{name}" if old is not None else "/dev/null"
+        to_file = f"b/{name}" if new is not None else "/dev/null"
         parts += [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-                  for line in difflib.unified_diff(list(one), list(two), *heads)]  # fmt: skip
+                  for line in difflib.unified_diff(one, two, from_file, to_file)]  # fmt: skip
     return "".join(parts)
 
 

@@ -185,8 +185,8 @@ def _whole_files(text: str) -> list[Edit]:
 def _edits_of(text: str) -> list[Edit]:
     """Edits of a unified diff."""
     try:
-        from unidiff import PatchSet
         from unidiff.errors import UnidiffParseError
+        from unidiff.patch import PatchSet
     except ImportError:
         raise ToolError(
             "unidiff is not installed; pip install '.[repositories]' in a clone"

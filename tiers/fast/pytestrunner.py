@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from typing import Any
 
 OWN = dict(vars(builtins))
@@ -84,7 +84,7 @@ def _recorder(pytest: Any, wanted: Collection[str], longest: int) -> Any:
                 self.modules[str(getattr(module, "__file__", ""))] = module
 
         @pytest.hookimpl(wrapper=True)  # type: ignore[untyped-decorator]
-        def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[Any]:
+        def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
             report = yield
             outcome = "expected" if hasattr(report, "wasxfail") else report.outcome
             self._note(item.nodeid, report.when, outcome, call.excinfo, report)

@@ -87,7 +87,7 @@ def _place(lines: list[str], wanted: list[str], start: int, *, fuzz: bool) -> in
 
 def _hastily(text: str, files: Mapping[str, str], *, fuzz: bool) -> dict[str, str | None]:
     """A patch as a hasty harness applies it: it looks for no paths, modes or links."""
-    from unidiff import PatchSet
+    from unidiff.patch import PatchSet
 
     spoken = text.rpartition("</think>")[2]
     said = (re.findall(r"```\w*\n(.*?)```", spoken, re.DOTALL) or [spoken])[-1]
