@@ -64,7 +64,7 @@ def test_no_hours_are_no_wages(rate):
 
 def diff(files: dict[str, str]) -> str:
     """A patch that writes some files."""
-    found = []
+    found: list[str] = []
     for name, text in files.items():
         old = FILES.get(name)
         heads = ("/dev/null" if old is None else f"a/{name}", f"b/{name}")

@@ -239,9 +239,14 @@ def test_a_test_that_did_not_pass_is_told_from_one_that_did(line: str, told: str
 @pytest.mark.usefixtures("sandboxes")
 def test_the_reference_is_tried_once_for_many_candidates() -> None:
     verifier = RepositoryPatch()
-    calls: list[int] = []
+    calls: list[Any] = []
     run = verifier._called
-    verifier._called = lambda *args, **more: (calls.append(1), run(*args, **more))[1]  # type: ignore[method-assign]
+
+    def counted(*args: Any, **more: Any) -> Any:
+        calls.append(args)
+        return run(*args, **more)
+
+    verifier._called = counted  # type: ignore[method-assign]
 
     first = said(GOOD, verifier)
     alone = len(calls)
@@ -304,7 +309,7 @@ class TestOld(TestCase):
 """
     ids = [f"tests/test_hidden.py::TestAll::test_sign[{each}]" for each in ("1-plus", "2-minus")]
     ids.append("tests/test_hidden.py::TestOld::test_two")
-    task = {"tests": {"tests/test_hidden.py": tests}, "fail_to_pass": ids}
+    task: dict[str, Any] = {"tests": {"tests/test_hidden.py": tests}, "fail_to_pass": ids}
 
     assert said(GOOD, **task).outcome is Outcome.ACCEPT
     assert (
@@ -317,7 +322,7 @@ class TestOld(TestCase):
 def test_files_may_be_written_where_the_task_says_so() -> None:
     tests = "from calc import double\ndef test_file(tmp_path):\n    file = tmp_path / 'x'\n"
     tests += "    file.write_text(str(double(2)))\n    assert file.read_text() == '4'\n"
-    task = {
+    task: dict[str, Any] = {
         "tests": {"tests/test_hidden.py": tests},
         "fail_to_pass": ["tests/test_hidden.py::test_file"],
     }
@@ -392,7 +397,7 @@ def test_a_snapshot_is_one_that_a_setting_names() -> None:
     place = str(EXAMPLE / "kiosk")
     digest = snapshot_digest(read_snapshot(place))
     verifier = RepositoryPatch(repositories={"kiosk": place})
-    task = {each: TASK[each] for each in TASK if each != "files"}
+    task: dict[str, Any] = {each: TASK[each] for each in TASK if each != "files"}
 
     def reason(**more: Any) -> str:
         candidate = vl.Candidate("text", GOOD, task={**task, **more})
@@ -444,7 +449,7 @@ def test_packages_and_plugins_are_those_that_a_setting_names(tmp_path: Path) -> 
         each.chmod(0o755)
     uses = calc("from twice import twice\n\n\ndef double(n):\n    return twice(n)\n")
     test = "from calc import double\ndef test_double(two):\n    assert double(two) == 4\n"
-    task = {"tests": {"tests/test_hidden.py": test}, "reference": uses}
+    task: dict[str, Any] = {"tests": {"tests/test_hidden.py": test}, "reference": uses}
     verifier = RepositoryPatch(packages=str(packages), plugins=["plugged"])
 
     assert said(uses, verifier, **task).outcome is Outcome.ACCEPT
@@ -453,7 +458,7 @@ def test_packages_and_plugins_are_those_that_a_setting_names(tmp_path: Path) -> 
 
 def test_what_a_patch_may_not_add_is_told_by_name() -> None:
     verifier = RepositoryPatch()
-    task = {**TASK, "roots": ["lib"], "protected": ["calc.py"]}
+    task: dict[str, Any] = {**TASK, "roots": ["lib"], "protected": ["calc.py"]}
     for patch, reason in {
         json.dumps({"lib/json.py": "x"}): "hide the module json",
         GOOD: "calc.py, which is restored",
