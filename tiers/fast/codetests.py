@@ -13,7 +13,7 @@ is drawn anew in each check, from its key and a salt that nothing inside could k
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from random import Random
 from typing import Annotated, NamedTuple
@@ -36,7 +36,7 @@ from verifier_ladder.tiers.fast.programs import (
     program_in,
     wordless,
 )
-from verifier_ladder.tiers.fast.testcode import Made, Test, read_tests
+from verifier_ladder.tiers.fast.testcode import Made, Said, Test, is_forged, read_tests
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox, Warmth
 from verifier_ladder.tiers.tasks import read_task
 from verifier_ladder.verdict import Verdict
@@ -45,8 +45,6 @@ _FAILED = "AssertionError"
 _LEAST_RUNS = 4
 """Of tests, and as many of canaries: a program that passes and fails by the throw of a coin gets
 through once in 2 ** 8 times."""
-_EQUAL_TO_TWO = "3"
-"""What a site says where something was equal to two values that differ."""
 _FORGED = (
     "Beside the program {name} passes with other values, too, where it must fail. Return plain "
     "values, and leave the tests alone."
@@ -85,22 +83,17 @@ class _Ended(NamedTuple):
     result: Result | None
 
     @property
-    def told(self) -> str | None:
-        """What its sites say; None if it has not passed."""
-        if self.result is None or self.result.ended is not Ending.FINISHED:
-            return None
-        return self.run.made.told(self.result.value)
-
-    @property
-    def seen(self) -> Mapping[int, bool]:
-        """Whether each site that was reached has always held."""
-        return {site: said == "1" for site, said in enumerate(self.told or "") if said != "0"}
-
-    @property
     def failed(self) -> bool:
         """Whether it has failed as a canary must."""
         ended = self.result and (self.result.ended, self.result.error)
         return ended == (Ending.RAISED, _FAILED)
+
+    @property
+    def said(self) -> Said:
+        """What it says."""
+        is_whole = self.result is not None and self.result.ended is Ending.FINISHED
+        told = self.run.made.told(self.result.value) if self.result and is_whole else None
+        return Said(self.run.kind, self.run.made.false, told)
 
 
 class CodeTests(ProgramVerifier):
@@ -208,7 +201,7 @@ def _verdict(
 ) -> Verdict:
     """What the runs say together."""
     of = [[each for each in ended if each.run.place == n] for n in range(len(tests))]
-    forged = [tests[n].name for n, each in enumerate(of) if _is_forged(each)]
+    forged = [tests[n].name for n, each in enumerate(of) if is_forged([one.said for one in each])]
     canaries = sum(each.run.kind is not Kind.TEST for each in ended)
     evidence = {"tests": len(tests), "canaries": canaries, "salt": salt.hex()}
     if forged:
@@ -233,31 +226,6 @@ def _verdict(
     )
 
 
-def _is_forged(ended: Sequence[_Ended]) -> bool:
-    """Whether a test has passed, and something contradicts it."""
-    passed = [each for each in ended if each.told is not None]
-    tests = [each.seen for each in passed if each.run.kind is Kind.TEST]
-    if not tests:
-        return False
-    always = {site for site in tests[0] if all(seen.get(site) for seen in tests)}
-    return any(_contradicts(each, always) for each in passed)
-
-
-def _contradicts(ended: _Ended, always: Collection[int]) -> bool:
-    """Whether a run that has passed can't have done so beside a program that is right.
-
-    Beside such a program nothing is equal to two values, and the first false site that is reached
-    does not hold: up to there nothing is different. So a canary convicts if all that were reached
-    have held in it, and always in the test.
-    """
-    reached = ended.run.made.false & ended.seen.keys()
-    return (
-        ended.run.kind.must_fail
-        or _EQUAL_TO_TWO in (ended.told or "")
-        or (bool(reached) and all(ended.seen[site] and site in always for site in reached))
-    )
-
-
 def _is_unreached(ended: Sequence[_Ended]) -> bool:
     """Whether nothing false in it was surely met."""
     needed = not any(each.run.kind.must_fail for each in ended)
@@ -275,6 +243,6 @@ def _why(ended: Sequence[_Ended], limits: Limits) -> str:
             return (
                 f"its copy that must fail by an assertion did not: {wordless(each.result, limits)}"
             )
-        if each.run.kind is Kind.TEST and each.told is None:
+        if each.run.kind is Kind.TEST and each.said.told is None:
             return wordless(each.result, limits)
     return ""

@@ -66,11 +66,13 @@ class Kind(Enum):
     """All that are not surely reached, or those in asserts: it is not known which are reached."""
     NEGATED = auto()
     """An assert that is no site."""
+    RAISED = auto()
+    """Which exception a test waits for."""
 
     @property
     def must_fail(self) -> bool:
         """Whether it fails beside every program beside which the test passes."""
-        return self in {Kind.SURE, Kind.NEGATED}
+        return self in {Kind.SURE, Kind.NEGATED, Kind.RAISED}
 
 
 class _Place(Enum):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -28,6 +28,8 @@ from verifier_ladder.tiers.tasks import TaskError
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 MOST_TESTS = 128
+EQUAL_TO_TWO = "3"
+"""What a site says where something was equal to two values that differ."""
 _CHECK = "check"
 _CHECKS = (ast.Assert, ast.Expr, ast.For, ast.While, ast.If, ast.With, ast.Try, ast.Match)
 """Statements at the top level that are tests if they assert something."""
@@ -104,6 +106,46 @@ class Test:
         module = ast.fix_missing_locations(ast.Module([*above, made], []))
         prelude = _PRELUDE.format(module=MODULE, function=self.function, tools=tools)
         return Made(kind, prelude + ast.unparse(module), name, token, false)
+
+
+class Said(NamedTuple):
+    """What a run of a test, or of a canary of it, says."""
+
+    kind: Kind
+    false: frozenset[int]
+    """Sites that are false."""
+    told: str | None
+    """What its sites say; None if it has not passed."""
+
+    @property
+    def seen(self) -> Mapping[int, bool]:
+        """Whether each site that was reached has always held."""
+        return {site: said == "1" for site, said in enumerate(self.told or "") if said != "0"}
+
+
+def is_forged(runs: Sequence[Said]) -> bool:
+    """Whether a test has passed, and a run of it or of a canary contradicts that."""
+    passed = [each for each in runs if each.told is not None]
+    tests = [each.seen for each in passed if each.kind is Kind.TEST]
+    if not tests:
+        return False
+    always = {site for site in tests[0] if all(seen.get(site) for seen in tests)}
+    return any(_contradicts(each, always) for each in passed)
+
+
+def _contradicts(run: Said, always: Collection[int]) -> bool:
+    """Whether a run that has passed can't have done so beside a program that is right.
+
+    Beside such a program nothing is equal to two values, and the first false site that is reached
+    does not hold: up to there nothing is different. So a canary convicts if all that were reached
+    have held in it, and always in the test.
+    """
+    reached = run.false & run.seen.keys()
+    return (
+        run.kind.must_fail
+        or EQUAL_TO_TWO in (run.told or "")
+        or (bool(reached) and all(run.seen[site] and site in always for site in reached))
+    )
 
 
 # ---- Reading

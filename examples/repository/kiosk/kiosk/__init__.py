@@ -1,0 +1,1 @@
+"""What a small shop computes: money, quantities, offers and receipts."""
