@@ -462,6 +462,25 @@ def constraint_solution(key: Key) -> None:
         (_task(_X, ["(ite true x false)"]), wrong, "branches of two sorts"), (_task(_X, [f"(> x {'(+ 1 ' * 300}1{')' * 300})"]), "deep", "a term three hundred deep"),
         (_task(_X, ["(> (* " + "x " * 100 + ") 0)"]), "multipl", "the hundredth power"), (_task(_X, ['(= x "1")']), wrong, "text"),
     ])  # fmt: skip
+    key.add("unsat", _task(_X, ["(= (abs x) (- 1))"]), YES, "no absolute value is negative", _EDIT)
+    key.add("unsat", _task(_X, ["(= (abs x) 1)"]), NO, "an absolute value", _EDIT)
+    byte, four = {"v": "BitVec 8"}, {"v": "BitVec 4"}
+    key.broken('{"v": 1}', [
+        (_task(four, ["(= (bvadd v #xff) v)"]), wrong, "bits of two lengths are added"),
+        (_task(byte, ["(bvult v #xf)"]), wrong, "bits of two lengths are compared"),
+        (_task({"v": "Int"}, ["(bvult v v)"]), wrong, "numbers for bits"),
+        (_task(four, ["(= ((_ zero_extend q) v) #b000)"]), wrong, "a letter for a number of bits"),
+        (_task({"v": "Int"}, ["(= ((_ zero_extend 1) v) #b1)"]), wrong, "a number is made longer"),
+        (_task({"v": "Int"}, ["(ite true true v)"]), wrong, "branches of two sorts"),
+        (_task({"v": "Int"}, ["(= (ite v 1 2) 1)"]), wrong, "a number for a condition"),
+        (_task({"v": "Int"}, [f"(let ((a {'(not ' * 150}true{')' * 150})) {'(not ' * 60}a{')' * 60})"]), "deep", "depth behind a name"),
+    ])  # fmt: skip
+    for said in ("3", "true", '"x"', "null"):
+        key.add(said, _task(_X, ["(> x 1)"]), NO, "JSON, and no object", _READ)
+    key.broken('{"x": 1}', [
+        (_task(_X, [f"(let {names} (> x 0))"]), wrong, "names for parts that are none")
+        for names in ("x", "()()", "(y)", "((y))", "((y 1 2))", "(((y) 1))", "((y (z)))")
+    ])  # fmt: skip
     birds = _pigeons(14, 13)
     key.add(
         "unsat",
@@ -684,6 +703,20 @@ def equivalent_formula(key: Key) -> None:
         ({"variables": _P, "formula": "p", "assuming": ["(ite p q"]}, wrong, "an assumption that never ends"),
         ({"variables": _P, "formula": "p", "most_symbols": 0}, wrong, "no symbols"),
     ])  # fmt: skip
+    lights, some = {"light": ["red", "amber", "green"]}, {"n": [2, 3, 5]}
+    root = {"x": "Real"}
+    for variables, formula, right, other, why in [
+        (lights, "(not (= light red))", "(or (= light amber) (= light green))", "(= light green)", "a domain of names"),
+        (lights, "(or (= light red) (= light amber) (= light green))", "true", "(distinct light red)", "a domain is no more than its names"),
+        (some, "(= (mod n 2) 0)", "(= n 2)", "false", "a domain of numbers"),
+        (some, "(> n 3)", "(= n 5)", "(>= n 3)", "a domain of numbers"),
+        (root, "(= (* x x) 2.0)", "(and (<= (* x x) 2) (>= (* x x) 2))", "false", "a solution that is no fraction"),
+        (root, "(> x 0.5)", "(> (* 2 x) 1)", "(>= x 1)", "a bound between whole numbers"),
+        (_NB, "(bvadd a b)", "(bvadd b a)", "(bvor a b)", "values that are shown, of bits"),
+        (_P, "(and p q)", "(and q p)", "(and p r)", "values that are shown, of truth"),
+    ]:  # fmt: skip
+        shown = {"variables": variables, "formula": formula, "show_counterexample": True}
+        key.pair(next(frames) % right, next(frames) % other, shown, why, _EDIT)
     cubes = "(= (+ (* x x x) (* y y y) (* z z z)) 114)"
     hard = {"variables": dict.fromkeys("xyz", "Int"), "formula": cubes}
     key.add(

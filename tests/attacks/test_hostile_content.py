@@ -24,6 +24,8 @@ SLOW = {
 }  # fmt: skip
 NEEDS = {
     **SLOW,
+    "constraint-solution": "z3",
+    "equivalent-formula": "z3",
     "final-state": "selectolax",
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
