@@ -180,11 +180,13 @@ def _generated(key: Key) -> None:
             "as many birds as holes",
             _BY_FORM,
         )
-    for size, right in ((4, (2, 4, 1, 3)), (6, (2, 4, 6, 1, 3, 5))):
-        wrong = (*right[:-2], right[-1], right[-2])
+    placed: list[list[int]] = [[2, 4, 1, 3], [2, 4, 6, 1, 3, 5]]
+    for queens in placed:
+        attacked = [*queens[:-2], queens[-1], queens[-2]]
         key.pair(
-            *(_said({f"q{n}": at for n, at in enumerate(c)}) for c in (right, wrong)),
-            _queens(size),
+            _said({f"q{n}": at for n, at in enumerate(queens)}),
+            _said({f"q{n}": at for n, at in enumerate(attacked)}),
+            _queens(len(queens)),
             "queens that don't attack each other",
             _BY_FORM,
         )
@@ -278,10 +280,10 @@ def _generated(key: Key) -> None:
         less[best.index(True)] = False
         more = [*best]
         more[best.index(False)] = True
-        right, worse, heavy = (
+        chosen, worse, heavy = (
             _said({f"t{n}": taken for n, taken in enumerate(c)}) for c in (best, less, more)
         )
-        key.pair(next(frames) % right, worse, task, "the best of a knapsack", _TRIED)
+        key.pair(next(frames) % chosen, worse, task, "the best of a knapsack", _TRIED)
         key.add(heavy, task, NO, "a better one that does not fit", _TRIED)
     corner = _task(
         {"x": "Real", "y": "Real"},
@@ -336,8 +338,8 @@ def _answers(key: Key) -> None:
         key.add(said, flags, NO, why, _READ)
     key.add('{"p": true, "q": false}', flags, YES, "truth values of JSON", _READ)
     bits = _task(_B, ["(bvuge v #x00)"])
-    for said in (256, -1, "#x1ff", "#x1", "#b1", "#xgg", 1.5, True, "red"):
-        key.add(_said({"v": said}), bits, NO, "no eight bits", _READ)
+    for value in (256, -1, "#x1ff", "#x1", "#b1", "#xgg", 1.5, True, "red"):
+        key.add(_said({"v": value}), bits, NO, "no eight bits", _READ)
     key.add(_said({"v": 255}), bits, YES, "eight bits", _READ)
     key.add(_said({"v": "#b00000001"}), bits, YES, "eight bits one by one", _READ)
     lights = _task(_SIGNS, ["(= light other)"])
@@ -385,7 +387,7 @@ def constraint_solution(key: Key) -> None:
         )
     _generated(key)
     _answers(key)
-    for variables, constraints, right, why in [
+    claims: list[tuple[Row, list[str], bool, str]] = [
         (_X, ["(> x 3)"], False, "a bound"), (_X, ["(> x 3)", "(< x 4)"], True, "no whole number between"),
         (_R, ["(> r 3)", "(< r 4)"], False, "a fraction between"), (_PQ, ["(xor p q)", "(= p q)"], True, "a contradiction"),
         (_PQ, ["(xor p q)", "(=> p q)"], False, "no contradiction"), ({"n": [2, 3, 5]}, ["(= (mod n 4) 0)"], True, "no number of the domain"),
@@ -405,8 +407,9 @@ def constraint_solution(key: Key) -> None:
         (_B, ["(bvsgt (bvashr v #x07) #x00)"], True, "a sign that is shifted down"), (_B, ["(distinct (bvxor v #xff) (bvnot v))"], True, "all bits turned"),
         (_B, ["(distinct ((_ sign_extend 8) v) ((_ zero_extend 8) v))"], False, "a sign that is kept"),
         (_PQ, ["(=> p q false)", "p", "(not q)"], False, "implications group to the right"), (_PQ, ["(=> p q false)", "p", "q"], True, "implications group to the right"),
-    ]:  # fmt: skip
-        key.add("unsat", _task(variables, constraints), YES if right else NO, why, _EDIT)
+    ]  # fmt: skip
+    for variables, constraints, is_right, why in claims:
+        key.add("unsat", _task(variables, constraints), YES if is_right else NO, why, _EDIT)
     limits = {"minimize": "(+ x y)"}, {"maximize": "(- 0 x y)"}
     for objective in limits:
         task = _task(_XY, ["(>= x 2)", "(>= y 3)"], **objective)

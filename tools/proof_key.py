@@ -12,7 +12,7 @@ import sys
 from itertools import cycle
 from typing import Any
 
-from keywriter import NO, YES, Key, Row, write
+from keywriter import NO, UNKNOWN, YES, Key, Row, write
 
 _LIBRARY, _LOGIC, _EDIT, _READ, _HACK = (
     "Coq's standard library", "first course in logic", "generator: an edit of a proof",
@@ -208,6 +208,24 @@ def coq_proof(key: Key) -> None:
         (_task("True", axioms=["a b"]), wrong, "an axiom with a space"), (_task("True", limits={"cpu": 1e9}), "limits.cpu", "more than may be taken"),
         (_task("True. Definition x := I"), wrong, "two sentences"),
     ])  # fmt: skip
+    tree = "Fixpoint b n := match n with O => true | S k => andb (b k) (b k) end."
+    machine = "Theorem answer : b 23 = true. Proof. vm_compute. reflexivity. Qed."
+    long = _task("b 23 = true", preamble=tree, limits={"cpu": 2.5})
+    key.add(
+        machine,
+        long,
+        UNKNOWN,
+        "a computation that takes the checker ten times as long",
+        _LIBRARY,
+        reason="coqchk",
+    )
+    key.add(
+        machine.replace("23", "13"),
+        {**long, "statement": "b 13 = true"},
+        YES,
+        "a smaller one",
+        _LIBRARY,
+    )
     for parts, why in _HOSTILE:
         key.hostile(parts, _task("False", limits=_SLOW), why)
 

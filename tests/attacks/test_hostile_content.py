@@ -36,6 +36,7 @@ NEEDS = {
 LONG = {
     *SLOW, "ase-relax", "ase-equation-of-state", "ase-dynamics", "back-test", "code-forecast",
     "code-functions", "code-performance", "code-properties", "code-stdio", "code-tests",
+    "coq-proof",
 }  # fmt: skip
 """Those that take long here. All read programs alike, and their kits try hostile content as well:
 that of `code-functions` all of it. Before it computes, `ase-energy` does what the others of ASE

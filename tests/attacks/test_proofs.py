@@ -1,5 +1,7 @@
 """Answers and scripts that would pass for proofs without proving anything."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,8 @@ from attacks import Attack, Fight, attack
 
 from verifier_ladder.tiers.fast.constraintsolution import ConstraintSolution
 from verifier_ladder.tiers.fast.equivalentformula import EquivalentFormula
+from verifier_ladder.tiers.sandbox import Backend
+from verifier_ladder.tiers.simulation.proof import CoqProof
 
 # ---- Constraints and formulas
 
@@ -83,3 +87,111 @@ def test_no_wrong_solution_is_accepted_or_unknown(tmp_path: Path) -> None:
 
 def test_no_other_formula_is_accepted_or_unknown(tmp_path: Path) -> None:
     Fight([EquivalentFormula()], _formulas(), tmp_path).run().check()
+
+
+# ---- Scripts
+
+_THEOREM = {"statement": "forall n m : nat, n + m = m + n", "limits": {"cpu": 5.0}}
+_PROOF = (
+    "Require Import Arith.\nTheorem answer : forall n m, n + m = m + n.\n"
+    "Proof. exact Nat.add_comm. Qed."
+)
+_SAME = "Theorem answer : forall n m : nat, n + m = m + n."
+_CHEAT = f"Axiom cheat : forall n m : nat, n + m = m + n.\n{_SAME} Proof. exact cheat. Qed."
+_LOOP = "Fixpoint f (n : nat) : False := f (S n)."
+AT_COQ: dict[str, tuple[str, str]] = {
+    "an end that admits": (f"{_SAME} Admitted.", "Answer.answer"),
+    "an axiom": (_CHEAT, "Answer.cheat"),
+    "an axiom by a name of the library": (
+        (
+            f"Module Nat. {_CHEAT.replace('cheat', 'add_comm')} End Nat.\n"
+            "Definition answer := Nat.answer."
+        ),
+        "Answer.Nat.add_comm",
+    ),
+    "another meaning of the numbers": (
+        (
+            f'Inductive nat := one. Definition add (a b : nat) := a. Infix "+" := add.\n{_SAME} '
+            "Proof. destruct n, m; reflexivity. Qed."
+        ),
+        "not prove the statement",
+    ),
+    "another meaning of equality": (
+        f'Notation "a = b" := True (at level 70).\n{_SAME} Proof. exact (fun _ _ => I). Qed.',
+        "refuses the script",
+    ),
+    "our module, defined again": (
+        (
+            "Module Task. Definition statement := True. End Task.\n"
+            "Theorem answer : Task.statement. Proof. exact I. Qed."
+        ),
+        "not prove the statement",
+    ),
+    "recursion without end": (
+        f"Unset Guard Checking. {_LOOP}\n{_SAME} Proof. destruct (f 0). Qed.",
+        "assumed to be guarded",
+    ),
+    "recursion without end, put in by a functor": (
+        (
+            "Module Type S. Parameter Inline T : nat -> False. End S.\n"
+            "Module F (X : S). Definition loop : nat -> False := X.T. End F.\n"
+            "Module X. Local Unset Guard Checking.\n"
+            "Fixpoint T (n : nat) : False := T (S n). End X.\n"
+            "Unset Guard Checking. Module M := F X. Set Guard Checking.\n"
+            f"{_SAME} Proof. destruct (M.loop 0). Qed."
+        ),
+        "checker refuses",
+    ),
+    "a type of all types, put in by a functor": (
+        (
+            "Module Type S. Parameter Inline T : Set. End S.\n"
+            "Module F (X : S). Definition set : Set := X.T. End F.\n"
+            "Module X. Definition T := Set. End X.\n"
+            "Unset Universe Checking. Module M := F X. Set Universe Checking.\n"
+            "Require Import Arith. Theorem answer : forall n m, n + m = m + n.\n"
+            "Proof. pose M.set. exact Nat.add_comm. Qed."
+        ),
+        "checker refuses|type-in-type",
+    ),
+    "an option for what comes after": (
+        f"#[global] Unset Guard Checking. #[global] Set Printing Width 3.\n{_CHEAT}",
+        "rests on",
+    ),
+    "our words, printed": (
+        f'{_CHEAT}\nGoal True. idtac "Closed under the global context". Abort.',
+        "Answer.cheat",
+    ),
+    "a file in the place of ours": (
+        f'Redirect "Check" Print nat.\nRequire Extraction. Extraction "Check.v" nat.\n{_CHEAT}',
+        "Answer.cheat",
+    ),
+    "a file of the machine": (f'Load "/etc/shadow".\n{_SAME} Admitted.', "refuses the script"),
+    "a plug-in": (f'Declare ML Module "/box/cheat".\n{_SAME} Admitted.', "refuses the script"),
+    "a program, compiled": (
+        f"Goal True. native_compute. Abort.\n{_SAME} Proof. native_compute. Admitted.",
+        "",
+    ),
+    "a search without end": (f"Ltac f := f.\n{_SAME} Proof. f. Qed.", "refuses the script"),
+    "a number without end": (
+        (
+            "Fixpoint p n := match n with O => 1 | S k => p k + p k end.\n"
+            f"{_SAME} Proof. assert (p 60 = 0) by (vm_compute; reflexivity). Qed."
+        ),
+        "refuses the script",
+    ),
+}
+"""Beside what the ledger must say."""
+
+
+def test_no_script_is_a_proof_by_what_it_says_of_itself(
+    tmp_path: Path, require: Callable[..., None]
+) -> None:
+    require("coqc", shutil.which("coqc") is not None, "apt-get install coq")
+    backend = Backend("namespaces")  # The only one of ours that has files.
+    why = backend.problem()
+    require("the sandbox namespaces", not why, why)
+    attacks = {
+        name: attack(script, _PROOF, _THEOREM, reason) for name, (script, reason) in AT_COQ.items()
+    }
+
+    Fight([CoqProof()], attacks, tmp_path, backend).run().check()

@@ -1,6 +1,7 @@
 """Terms mean the same here and to z3, whatever they are made of."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -37,7 +38,9 @@ _ORDERS = ["bvult", "bvule", "bvugt", "bvuge", "bvslt", "bvsle", "bvsgt", "bvsge
 def _terms() -> dict[str, st.SearchStrategy[str]]:
     """Terms of each sort, of one another; as text."""
     some: dict[str, st.SearchStrategy[str]] = {}
-    deferred = {kind: st.deferred(lambda kind=kind: some[kind]) for kind in ("b", "i", "r", "v")}
+    deferred = {
+        kind: st.deferred(partial(some.__getitem__, kind)) for kind in ("b", "i", "r", "v")
+    }
     b, i, r, v = (deferred[kind] for kind in ("b", "i", "r", "v"))
 
     def of(form: str, *parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
