@@ -19,7 +19,7 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 def is_well_formed(text: str, task: Mapping[str, Any]) -> bool:
     """A value for each variable, whatever it is."""
-    return json.loads(text).keys() == task["variables"].keys()
+    return {*json.loads(text)} == {*task["variables"]}
 
 
 def holds_in_floats(text: str, task: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from verifier_ladder.verdict import Outcome, Verdict
 
 
 def is_the_same_text(text: str, task: Mapping[str, Any]) -> bool:
-    return text.split() == task["formula"].split()
+    return text.split() == str(task["formula"]).split()
 
 
 def _drawn(sort: Sort, rng: random.Random) -> Value:

@@ -242,7 +242,7 @@ def test_a_machine_without_coq_rejects_nobody_and_is_told_how_to_install_it(
     monkeypatch.setattr(proof, "COQ", lacking)
 
     verifier = CoqProof()
-    verdict = verifier.judge([verifier.control or vl.Candidate("text", "")])[0]
+    verdict = verifier.judge([verifier.control])[0]
 
     assert {"coq": MISSING} == verifier.tools
     assert (Outcome.ABSTAIN, "sandbox") == (verdict.outcome, verdict.failed_at)
@@ -270,7 +270,7 @@ def test_a_checker_that_is_missing_or_gives_up_rejects_nobody(
         return run(command, *rest)
 
     monkeypatch.setattr(verifier, "_run", failing)
-    verdict = verifier.judge([verifier.control or vl.Candidate("text", "")])[0]
+    verdict = verifier.judge([verifier.control])[0]
 
     assert (Outcome.ABSTAIN, True) == (verdict.outcome, words in verdict.reason)
 
@@ -281,7 +281,7 @@ def test_coq_that_fails_itself_is_no_fault_of_the_task(monkeypatch: pytest.Monke
     broken = Result(Ending.EXITED, status=129, stderr=b'Error: Anomaly "Uncaught exception".')
     monkeypatch.setattr(verifier, "_compiled", lambda *_: proof._Made(broken, b""))
 
-    verdict = verifier.judge([verifier.control or vl.Candidate("text", "")])[0]
+    verdict = verifier.judge([verifier.control])[0]
 
     assert (Outcome.ABSTAIN, "sandbox") == (verdict.outcome, verdict.failed_at)
 
