@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 SETUP := tools/setup.sh
 
 # tblite computes with the OpenMP library, RDKit draws with libraries of the X Window System, the
-# browser test opens the report, and g++ compiles C++ in the sandbox. A slim system has none of them.
+# browser test opens the report, g++ compiles C++ in the sandbox, and coq checks proofs there: a
+# gigabyte with OCaml, half a minute to install. A slim system has none of them.
 DEMO_PACKAGES := libexpat1 libgomp1 libxext6 libxrender1
-TEST_PACKAGES := $(DEMO_PACKAGES) bubblewrap chromium g++
+TEST_PACKAGES := $(DEMO_PACKAGES) bubblewrap chromium coq g++
 
 # More flags for pytest, for example: make test PYTEST_FLAGS="-x -k ledger"
 PYTEST_FLAGS ?=
@@ -190,7 +191,7 @@ system-deps:  ## List the Debian packages that the tests use
 
 .PHONY: system-deps-install
 system-deps-install:  ## Install them (root on Debian or Ubuntu)
-	@$(SETUP) system-install "xTB, molecule drawings, the browser test and C++" $(TEST_PACKAGES)
+	@$(SETUP) system-install "xTB, molecule drawings, the browser test, C++ and Coq" $(TEST_PACKAGES)
 
 .PHONY: demo-packages
 demo-packages:

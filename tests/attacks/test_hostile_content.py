@@ -24,6 +24,8 @@ SLOW = {
 }  # fmt: skip
 NEEDS = {
     **SLOW,
+    "constraint-solution": "z3",
+    "equivalent-formula": "z3",
     "final-state": "selectolax",
     "game-replay": "gymnasium",
     "instruction-constraints": "regex",
@@ -37,6 +39,7 @@ LONG = {
     *SLOW, "ase-relax", "ase-equation-of-state", "ase-dynamics", "back-test", "code-forecast",
     "code-functions", "code-performance", "code-properties", "code-stdio", "code-tests",
     "repository-patch",
+    "coq-proof",
 }  # fmt: skip
 """Those that take long here. All read programs alike, and their kits try hostile content as well:
 that of `code-functions` all of it. Before it computes, `ase-energy` does what the others of ASE

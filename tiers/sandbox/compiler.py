@@ -65,7 +65,7 @@ def compiled(
     files = source if isinstance(source, Mapping) else {language.source: source}
     if not language.runner:
         return Program(files, entry=language.source)
-    _check_version(sandbox, language, version)
+    check_version(sandbox, language, version)
     if not language.compiler:
         return Program(files, command=language.runner)
     asked = Program(files, command=language.compiler, keep=(PROGRAM,))
@@ -78,7 +78,7 @@ def compiled(
     return Program(made.files, command=language.runner, programs=(PROGRAM,))
 
 
-def _check_version(sandbox: Sandbox, language: Language, wanted: str) -> None:
+def check_version(sandbox: Sandbox, language: Language, wanted: str) -> None:
     """See that the sandbox has the tools by whose version verdicts are filed.
 
     Raises:

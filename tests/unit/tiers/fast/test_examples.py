@@ -38,6 +38,16 @@ def test_an_example_earns_what_it_should(name: str, tmp_path: Path) -> None:
     assert REWARDS[name] == rewards(FOLDER / name, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("constraint-solution", [1, 0, 0, 0, 1]), ("equivalent-formula", [1, 0, 0])],
+)
+def test_an_example_of_proofs_earns_what_it_should(
+    name: str, expected: list[float], tmp_path: Path
+) -> None:
+    assert expected == rewards(EXAMPLES / "proofs" / name, tmp_path)
+
+
 def test_one_of_two_answers_to_each_task_of_mathematics_is_right(tmp_path: Path) -> None:
     assert [1, 0] * 4 == rewards(EXAMPLES / "mathematics" / "mathematics", tmp_path)
 
