@@ -65,6 +65,10 @@ WITNESSES: dict[str, list[Rows]] = {
          "employees": [[1, "Ann", 1, 50, 1.0, None, "2021-01-01"], [2, "Ben", 2, 60, 1.0, 1, "2021-01-02"], [3, "Cy", 2, 70, None, 2, "2022-05-01"], [4, "Di", 1, 60, 2.0, 2, "2022-05-01"]]},
         {"departments": [[1, "Sales"]],
          "employees": [[1, "Ann", 1, 70, 1.0, None, "2021-01-01"], [2, "Ben", 1, 70, 1.0, 1, "2021-01-02"], [3, "Cy", None, 60, None, 2, "2022-05-01"]]},
+        {"departments": [[1, "Sales"]],
+         "employees": [[1, "Ann", 1, 70, -1.0, None, "2021-01-01"]]},
+        {"departments": [[1, "Sales"]],
+         "employees": [[1, "Ann", 1, 70, None, None, "2021-01-01"]]},
     ],
     BARE: [
         {"t": [[1, 1, "x"], [1, 1, "x"], [2, None, "X"], [None, 3, None], [5, 4, "xy"], [4, 5, "ax"], [6, 5, ""], [5, 6, "y"], [3, 3, "x%"], [-7, 2, "a_x"], [7, 2, "abx"], [10, 10, "10"], [9, 0, "é"], [5, 5, "x"], [11, 6, "z"], [12, 7, "x%y"]],
@@ -296,8 +300,8 @@ _STAFF: list[tuple[str, str, str, str]] = [
     ("SELECT name FROM employees e WHERE salary > (SELECT AVG(salary) FROM employees x WHERE x.dept_id = e.dept_id)", "SELECT e.name FROM employees e JOIN (SELECT dept_id, AVG(salary) AS m FROM employees GROUP BY dept_id) s ON s.dept_id = e.dept_id WHERE e.salary > s.m", "SELECT name FROM employees e WHERE salary > (SELECT AVG(salary) FROM employees)", "the mean of one's department"),
     ("SELECT DISTINCT salary FROM employees ORDER BY salary DESC LIMIT 1 OFFSET 1", "SELECT MAX(salary) FROM employees WHERE salary < (SELECT MAX(salary) FROM employees) HAVING COUNT(*) > 0", "SELECT salary FROM employees ORDER BY salary DESC LIMIT 1 OFFSET 1", "the second highest salary"),
     ("SELECT dept_id, name FROM employees e WHERE salary = (SELECT MAX(salary) FROM employees x WHERE x.dept_id = e.dept_id)", "SELECT dept_id, name FROM (SELECT *, RANK() OVER (PARTITION BY dept_id ORDER BY salary DESC) AS r FROM employees) s WHERE r = 1 AND dept_id IS NOT NULL", "SELECT dept_id, name FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY dept_id ORDER BY salary DESC, id) AS r FROM employees) s WHERE r = 1 AND dept_id IS NOT NULL", "all with the highest salary"),
-    ("SELECT name FROM employees WHERE bonus IS NULL", "SELECT name FROM employees WHERE COALESCE(bonus, -1) = -1", "SELECT name FROM employees WHERE bonus = 0 OR bonus IS NULL", "no bonus is not a bonus of 0"),
-    ("SELECT SUM(bonus) FROM employees", "SELECT SUM(COALESCE(bonus, 0)) FROM employees", "SELECT SUM(DISTINCT bonus) FROM employees", "equal bonuses count twice"),
+    ("SELECT name FROM employees WHERE bonus IS NULL", "SELECT e.name FROM employees e WHERE NOT EXISTS (SELECT 1 FROM employees x WHERE x.id = e.id AND x.bonus = x.bonus)", "SELECT name FROM employees WHERE bonus = 0 OR bonus IS NULL", "no bonus is not a bonus of 0"),
+    ("SELECT SUM(bonus) FROM employees", "SELECT SUM(bonus) FROM employees WHERE bonus IS NOT NULL", "SELECT SUM(DISTINCT bonus) FROM employees", "equal bonuses count twice"),
     ("SELECT AVG(bonus) FROM employees", "SELECT AVG(bonus) FROM employees WHERE bonus IS NOT NULL", "SELECT AVG(COALESCE(bonus, 0)) FROM employees", "a missing bonus is not 0"),
     ("SELECT salary * 12 + COALESCE(bonus, 0) FROM employees", "SELECT 12 * salary + CASE WHEN bonus IS NULL THEN 0 ELSE bonus END FROM employees", "SELECT salary * 12 + bonus FROM employees", "a sum with null"),
     ("SELECT bonus * 0.1 + bonus * 0.2 FROM employees", "SELECT bonus * (0.1 + 0.2) FROM employees", "SELECT bonus * 0.1 + 0.2 FROM employees", "floats in another order of rounding"),
@@ -1207,6 +1211,23 @@ def _hostile(key: Key) -> None:
         key.hostile(said, sqlite, f"SQLite: {why}")
 
 
+def _corrected(key: Key) -> None:
+    """Queries that this key first called right; a bonus of -1, or none at all, says otherwise."""
+    for reference, query, why in (
+        (
+            "SELECT name FROM employees WHERE bonus IS NULL",
+            "SELECT name FROM employees WHERE COALESCE(bonus, -1) = -1",
+            "a value that stands for null may be a value",
+        ),
+        (
+            "SELECT SUM(bonus) FROM employees",
+            "SELECT SUM(COALESCE(bonus, 0)) FROM employees",
+            "the sum of nulls is null, not 0",
+        ),
+    ):
+        _wrong(key, STAFF, reference, query, why, EDIT)
+
+
 def sql_query(key: Key) -> None:
     """Rewritings and edits, conventions, what is refused, tasks without sense, hostile text."""
     _rewritings(key)
@@ -1214,6 +1235,7 @@ def sql_query(key: Key) -> None:
     _refused(key)
     _unknown(key)
     _hostile(key)
+    _corrected(key)
 
 
 if __name__ == "__main__":
