@@ -27,6 +27,7 @@ NEEDS = {
     "final-state": "selectolax",
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
+    "sql-query": "duckdb",
     "structure-prediction": "gemmi",
     "table-schema": "pyarrow",
     "tool-calls": "jsonschema_rs",
