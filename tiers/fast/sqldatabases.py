@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -56,8 +56,14 @@ class Hints:
     """Which value near to a column's constant meets its condition, if not the constant itself."""
 
     @classmethod
-    def of(cls, trees: Iterable[Any], checks: Iterable[Any] = ()) -> Hints:
-        """Read them from syntax trees of queries, and of the schema's conditions."""
+    def of(cls, trees: Iterable[Any], columns: Collection[str] | None = None) -> Hints:
+        """Read them from syntax trees.
+
+        Args:
+            trees: Those of queries, and of the schema's checks.
+            columns: All names of columns, in small letters, where other names in quotation marks
+                are texts.
+        """
         from sqlglot import exp
 
         compared = (
@@ -69,12 +75,12 @@ class Hints:
         every: dict[Any, None] = {}
         sizes: dict[int, None] = {}
         shifts: dict[tuple[str, Any], int] = {}
-        for tree in (*trees, *checks):
-            every |= dict.fromkeys(list(_constants(tree))[:_MOST_HINTS])
+        for tree in trees:
+            every |= dict.fromkeys(list(_constants(tree, columns))[:_MOST_HINTS])
             for node in tree.find_all(exp.LT, exp.GT):
                 shifts |= _shifts(node)
             for node in tree.find_all(*compared):
-                found = list(_constants(node))[:_MOST_HINTS]
+                found = list(_constants(node, columns))[:_MOST_HINTS]
                 for column in node.find_all(exp.Column):
                     by_column.setdefault(column.name.lower(), {}).update(dict.fromkeys(found))
                 if node.find(exp.AggFunc) is not None:
@@ -119,7 +125,7 @@ def _shifts(node: Any) -> Iterator[tuple[tuple[str, Any], int]]:
         (node.this, node.expression, is_below), (node.expression, node.this, not is_below),
     ):  # fmt: skip
         if isinstance(column, exp.Column):
-            for value in _constants(constant):
+            for value in _constants(constant, None):
                 yield (column.name.lower(), value), 1 if below else 2
 
 
@@ -129,8 +135,12 @@ def _sizes(constants: Iterable[Any]) -> Iterator[int]:
     return (n for n in whole if 0 <= n <= _LARGEST_GROUP)
 
 
-def _constants(tree: Any) -> Iterator[Any]:
+def _constants(tree: Any, columns: Collection[str] | None) -> Iterator[Any]:
     from sqlglot import exp
+
+    for name in tree.find_all(exp.Column) if columns is not None else ():
+        if name.this.args.get("quoted") and name.name.lower() not in columns:
+            yield name.name[:60]
 
     for literal in tree.find_all(exp.Literal):
         if literal.is_string:

@@ -237,7 +237,7 @@ class Lite:
         """Open a database in memory; see `Duck`."""
         del name
         self._tables, self._columns = frozenset(tables), frozenset(columns)
-        self._left = 0
+        self._left, self._held = 0, set[str]()
         self._base, self._own = (
             sqlite3.connect(":memory:", isolation_level=None) for _ in range(2)
         )
@@ -277,6 +277,7 @@ class Lite:
         with _words_of_sqlite():
             for name, (columns, rows) in tables.items():
                 of = ", ".join(f"{_quoted(column)} {kind}" for column, kind in columns)
+                self._held.add(name.lower())
                 self._base.execute(f"DROP TABLE IF EXISTS {_quoted(name)}")
                 self._base.execute(f"CREATE TABLE {_quoted(name)} ({of})")
                 marks = ", ".join("?" * len(columns))
@@ -304,8 +305,9 @@ class Lite:
         if action == sqlite3.SQLITE_FUNCTION:
             is_fine = other in _FUNCTIONS
         elif action == sqlite3.SQLITE_READ:
-            is_own = other in self._columns or other not in _PLACES
-            is_fine = not one.startswith(("sqlite_", "pragma_")) and is_own
+            is_own = one in self._tables or one not in self._held
+            is_place = other in _PLACES and other not in self._columns
+            is_fine = is_own and not is_place and not one.startswith(("sqlite_", "pragma_"))
         return sqlite3.SQLITE_OK if is_fine else sqlite3.SQLITE_DENY
 
     def run(self, query: str) -> Answer:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
@@ -50,6 +52,8 @@ _LANGUAGES = ("sql", "duckdb", "sqlite", "postgres", "postgresql")
 _LONGEST = 20_000
 """Characters of the longest query."""
 _MOST_COLUMNS, _MOST_KEYS = 500, 100
+_SECONDS = 20.0
+"""Processor seconds that a query may take on all databases together."""
 _EVERY = "*"
 """The key of an order by all columns."""
 _NUMBER = Column("number of the row", "integer", "BIGINT")
@@ -145,6 +149,8 @@ class SqlQuery(MarkedVerifier):
             raise _told(error) from None
         except MemoryError:
             raise CandidateError("the query takes too much memory", feedback=HOW) from None
+        except RecursionError:
+            raise CandidateError("the query is too deep", feedback=f"Nest less. {HOW}") from None
         return Verdict.accept(1.0, evidence={"databases": len(trial.cases)})
 
 
@@ -444,14 +450,22 @@ class Trial:
                 self.reference.is_ordered and task.duplicates and task.ordered is not False
             )
             self._check(self.reference)
-        except QueryError as error:
-            raise _wrong_reference(f"{error}") from None
+        except (QueryError, RecursionError) as error:
+            raise _wrong_reference(printable(f"{error}", 100)) from None
         if task.ordered and not (task.duplicates and self.reference.is_ordered):
             raise TaskError(
                 "the task's ordered makes no sense: it needs a reference with ORDER BY, and "
                 "duplicates that matter"
             )
-        self.cases = self._made(Hints.of([self.reference.tree], self._conditions()))
+        self._columns = frozenset(columns)
+        self.cases = self._made(self._hints(self.reference))
+
+    def _hints(self, *queries: Query) -> Hints:
+        """What values are near to: constants of queries, and of the schema's checks."""
+        trees = [*(query.tree for query in queries), *self._conditions()]
+        # SQLite reads a name in quotation marks that there is no column of as a text.
+        columns = self._columns if self._task.dialect == "sqlite" else None
+        return Hints.of(trees, columns)
 
     def _conditions(self) -> list[Any]:
         """The schema's checks, as syntax trees."""
@@ -571,9 +585,14 @@ class Trial:
         """
         query = Query.read(text, self._task.dialect)
         self._check(query)
-        for case in (*self.cases, *self._closer(query)):
+        took = 0.0
+        for case in chain(self.cases, self._closer(query)):
             self._load(case.rows)
+            began = time.process_time()
             told = self._fault(query.said(self.engine, ordered=self.ordered), case.wanted)
+            took += time.process_time() - began
+            if took > _SECONDS:
+                raise QueryError("it takes too long on small databases")
             if told:
                 raise CandidateError(
                     f"the query says something else than it should: {told}",
@@ -582,7 +601,7 @@ class Trial:
 
     def _closer(self, query: Query) -> Iterator[Case]:
         """Databases whose values are near to the candidate's constants, too."""
-        hints = Hints.of([query.tree, self.reference.tree], self._conditions())
+        hints = self._hints(query, self.reference)
         for place, profile in enumerate(profiles(self.tables, hints)):
             if profile.solid or profile.groups:
                 try:

@@ -262,3 +262,26 @@ def test_an_order_that_the_reference_lacks_can_t_be_demanded() -> None:
 
     assert Outcome.ABSTAIN is verdict.outcome
     assert "ordered" in verdict.reason
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
+def test_a_long_sum_is_a_verdict_and_no_failure(dialect: str) -> None:
+    schema = "CREATE TABLE t (a INTEGER)"
+
+    verdict = judge(
+        "SELECT " + "1 + " * 900 + "a FROM t", "SELECT a FROM t", schema, dialect=dialect
+    )
+
+    assert Outcome.REJECT is verdict.outcome
+    assert not verdict.failed_at
+
+
+def test_sqlite_reads_a_name_of_no_column_as_a_text() -> None:
+    schema, asked = "CREATE TABLE t (a INTEGER, c TEXT)", "SELECT a FROM t WHERE c = 'Paris'"
+
+    said = [
+        judge(asked.replace("'Paris'", text), asked, schema, dialect="sqlite").outcome
+        for text in ('"Paris"', '"paris"')
+    ]
+
+    assert [Outcome.ACCEPT, Outcome.REJECT] == said
