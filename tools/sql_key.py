@@ -1228,6 +1228,19 @@ def _corrected(key: Key) -> None:
         _wrong(key, STAFF, reference, query, why, EDIT)
 
 
+def _noticed(key: Key) -> None:
+    """What edits of the verifier showed that no other case told."""
+    of, top = "SELECT a, b FROM t", "SELECT a, b FROM t ORDER BY a DESC NULLS LAST LIMIT 2"
+    for said, reference, outcome, why in (
+        ("SELECT a, b FROM t, range(1)", of, YES, "a series of one"),
+        ("SELECT a, b FROM t, UNNEST([7]) AS s(x)", of, YES, "a list of one, spread"),
+        ("SELECT a, b FROM t, range(2)", of, NO, "a series of two"),
+        (top.replace("LIMIT 2", "FETCH FIRST 2 ROWS WITH TIES"), top, NO, "ties beyond a limit"),
+        (top.replace("LIMIT 2", "LIMIT 2%"), top, NO, "a share for a number"),
+    ):
+        key.add(said, _task(BARE, reference), outcome, why, "mutant of the verifier")
+
+
 def sql_query(key: Key) -> None:
     """Rewritings and edits, conventions, what is refused, tasks without sense, hostile text."""
     _rewritings(key)
@@ -1236,6 +1249,7 @@ def sql_query(key: Key) -> None:
     _unknown(key)
     _hostile(key)
     _corrected(key)
+    _noticed(key)
 
 
 if __name__ == "__main__":

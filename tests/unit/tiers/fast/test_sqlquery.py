@@ -82,6 +82,16 @@ class TestSqlQuery(VerifierTestCase):
         f"verifier_ladder.tiers.fast.sql{name}" for name in ("query", "answers", "engine")
     )
 
+    mutants: Mapping[str, Any] = {
+        "equivalent": [
+            # Only a machine without time for a query sees the difference.
+            (
+                "if self.is_late: raise ToolError('this machine has no time for a query of "
+                "DuckDB') from None -> if self.is_late: pass"
+            ),
+        ],
+    }
+
     @pytest.fixture
     def verifier(self) -> SqlQuery:
         return SqlQuery()
