@@ -138,10 +138,10 @@ def _sizes(constants: Iterable[Any]) -> Iterator[int]:
 def _constants(tree: Any, columns: Collection[str] | None) -> Iterator[Any]:
     from sqlglot import exp
 
-    for name in tree.find_all(exp.Column) if columns is not None else ():
-        if name.this.args.get("quoted") and name.name.lower() not in columns:
-            yield name.name[:60]
-
+    if columns is not None:
+        for name in tree.find_all(exp.Column):
+            if name.this.args.get("quoted") and name.name.lower() not in columns:
+                yield name.name[:60]
     for literal in tree.find_all(exp.Literal):
         if literal.is_string:
             yield literal.name[:60]
