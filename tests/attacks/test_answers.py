@@ -25,6 +25,7 @@ from verifier_ladder.tiers.fast.jsonschema import JsonSchema
 from verifier_ladder.tiers.fast.mathematics import Mathematics
 from verifier_ladder.tiers.fast.numeric import Numeric
 from verifier_ladder.tiers.fast.rememberedfacts import RememberedFacts
+from verifier_ladder.tiers.fast.sqlquery import SqlQuery
 from verifier_ladder.tiers.fast.tableschema import TableSchema
 from verifier_ladder.tiers.fast.toolcalls import ToolCalls
 
@@ -705,6 +706,87 @@ def _games() -> dict[str, Attack]:
         "another tool's argument": played("2", "1", "1", ToolCall("win", {"reward": 1})),
     }
     return told | {name: attack(each, won) for name, each in tried.items()}
+_SHOP = (
+    "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT);"
+    "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers(id), "
+    "amount INTEGER NOT NULL)"
+)
+_COUNTED = (
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < 3) "
+    "SELECT name FROM r, customers WHERE n = 1"
+)
+
+
+def _queries() -> dict[str, Attack]:
+    names = "SELECT name FROM customers"
+    never = (
+        "SELECT name FROM customers c "
+        "WHERE NOT EXISTS (SELECT 1 FROM orders WHERE customer = c.id)"
+    )
+    totals = "SELECT city, COUNT(*) FROM customers GROUP BY city ORDER BY city"
+    rows: Rows = {
+        "a file": ("SELECT content FROM read_text('/etc/passwd')", names, names, "read_text"),
+        "a file as a table": ("SELECT * FROM '/etc/passwd'", names, names, "no table"),
+        "the catalogue": ("SELECT sql FROM duckdb_tables()", names, names, "duckdb_tables"),
+        "a table of the catalogue by a name of its own": (
+            "WITH duckdb_tables AS (SELECT 1) SELECT sql FROM main.duckdb_tables", names, names,
+            "no table",
+        ),
+        "a variable of Python": ("SELECT * FROM candidates", names, names, "no table"),
+        "a query in a text": ("SELECT * FROM query('SELECT 1')", names, names, "query"),
+        "a second statement": (f"{names}; DROP TABLE customers", f"{names};", names, "single"),
+        "a deletion inside": (
+            "WITH x AS (DELETE FROM customers RETURNING name) SELECT * FROM x",
+            "WITH x AS (SELECT name FROM customers) SELECT * FROM x", names, "",
+        ),
+        "a recursion without end": (
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT MAX(n) FROM r",
+            _COUNTED,
+            names, "too long",
+        ),
+        "a series that takes all memory": (
+            "SELECT unnest(range(1000000000))",
+            "SELECT name FROM customers, (SELECT unnest(range(1)))", names, "memory",
+        ),
+        "chance": ("SELECT name FROM customers WHERE random() < 2", names, names, "random"),
+        "the time": ("SELECT name FROM customers WHERE current_date > DATE '2000-01-01'",
+                     "SELECT name FROM customers WHERE DATE '2001-01-01' > DATE '2000-01-01'",
+                     names, "current_date"),
+        "the place of a row": ("SELECT name FROM customers WHERE rowid >= 0", names, names,
+                               "rowid"),
+        "duplicates taken away": (
+            "SELECT DISTINCT name FROM customers", "SELECT ALL name FROM customers", names, "few",
+        ),
+        "nothing": ("SELECT name FROM customers WHERE 1 = 0",
+                    "SELECT name FROM customers WHERE 1 = 1", names, "few"),
+        "no order": (totals.removesuffix(" ORDER BY city"), totals, totals, "(?i)order"),
+        "an order by a text": (
+            totals.replace("ORDER BY city", "ORDER BY 'city'"),
+            totals.replace("ORDER BY city", "ORDER BY 1"), totals, "(?i)order",
+        ),
+        "an order inside": (f"FROM ({totals})", f"({totals})", totals, "(?i)order"),
+        "right by luck at a limit": (
+            "SELECT id FROM orders ORDER BY amount LIMIT 1",
+            "SELECT id FROM orders ORDER BY amount, id LIMIT 1",
+            "SELECT id FROM orders ORDER BY amount, id LIMIT 1", "",
+        ),
+        "NOT IN over nulls": (
+            "SELECT name FROM customers WHERE id NOT IN (SELECT customer FROM orders)",
+            "SELECT name FROM customers c ANTI JOIN orders ON customer = c.id",
+            never,
+            "few",
+        ),
+        "a number as a text": (
+            "SELECT CAST(amount AS TEXT) FROM orders", "SELECT amount * 1.0 FROM orders",
+            "SELECT amount FROM orders", "texts where numbers",
+        ),
+        "two queries": (f"```sql\n{names}\n```\n```sql\n{totals}\n```", f"```sql\n{names}\n```",
+                        names, "2 queries"),
+    }  # fmt: skip
+    return {
+        name: attack(said, control, {"schema": _SHOP, "reference": reference}, reason)
+        for name, (said, control, reference, reason) in rows.items()
+    }
 
 
 def _prefixed(what: str, rows: dict[str, Attack]) -> dict[str, Attack]:
@@ -724,6 +806,7 @@ TABLES: dict[str, tuple[Callable[[], vl.Verifier], Callable[[], dict[str, Attack
     "final-state": (FinalState, _states),
     "remembered-facts": (RememberedFacts, _facts),
     "game-replay": (GameReplay, _games),
+    "sql-query": (SqlQuery, _queries),
 }
 
 

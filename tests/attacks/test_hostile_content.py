@@ -31,6 +31,7 @@ NEEDS = {
     "instruction-constraints": "regex",
     "json-schema": "jsonschema_rs",
     "repository-patch": "unidiff",
+    "sql-query": "duckdb",
     "structure-prediction": "gemmi",
     "table-schema": "pyarrow",
     "tool-calls": "jsonschema_rs",

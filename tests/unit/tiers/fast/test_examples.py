@@ -52,6 +52,10 @@ def test_one_of_two_answers_to_each_task_of_mathematics_is_right(tmp_path: Path)
     assert [1, 0] * 4 == rewards(EXAMPLES / "mathematics" / "mathematics", tmp_path)
 
 
+def test_a_query_earns_by_what_it_returns_and_not_by_how_it_is_written(tmp_path: Path) -> None:
+    assert [1, 0, 0, 1, 0, 0] == rewards(EXAMPLES / "sql" / "sql", tmp_path)
+
+
 @pytest.mark.slow  # Its worker loads RDKit, the table of fragments and xTB.
 def test_molecules_earn_by_their_electrons_or_are_stopped_by_the_tier_made_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
