@@ -706,6 +706,8 @@ def _games() -> dict[str, Attack]:
         "another tool's argument": played("2", "1", "1", ToolCall("win", {"reward": 1})),
     }
     return told | {name: attack(each, won) for name, each in tried.items()}
+
+
 _SHOP = (
     "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT);"
     "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers(id), "
