@@ -52,10 +52,9 @@ def occurs_last(candidate: Candidate, value: Any) -> bool:
 
 
 def any_use(candidate: Candidate, value: Any) -> bool:
-    return any(
-        isinstance(turn.action, ToolCall) and value in dict(turn.action.arguments).values()
-        for turn in candidate.turns
-    )
+    made = (turn.action for turn in candidate.turns if isinstance(turn.action, ToolCall))
+    given = (call.arguments for call in made if not isinstance(call.arguments, str))
+    return any(value in arguments.values() for arguments in given)
 
 
 class TestRememberedFacts(VerifierTestCase):

@@ -13,7 +13,7 @@ import sqlglot
 
 from verifier_ladder.candidate import Candidate
 from verifier_ladder.errors import ConfigError
-from verifier_ladder.testing.answerkey import Judge, Twin
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.extraction import DOCUMENT, answers
 from verifier_ladder.tiers.fast.sqlanswers import unmatched, values_match
@@ -22,6 +22,7 @@ from verifier_ladder.tiers.fast.sqlengine import Duck, Lite, QueryError, open_en
 from verifier_ladder.tiers.fast.sqlquery import SqlQuery
 from verifier_ladder.tiers.fast.sqlschema import read_schema
 from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
 
 SCHEMA = (
     "CREATE TABLE depots (id INTEGER PRIMARY KEY, place TEXT NOT NULL UNIQUE, size DECIMAL(8, 2));"
@@ -95,6 +96,13 @@ class TestSqlQuery(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> SqlQuery:
         return SqlQuery()
+
+    @pytest.mark.slow  # Each mutant is asked about the whole key, on all databases of each task.
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        """See the kit."""
+        super().test_the_answer_key_catches_mutants(verifier, answer_key)
 
 
 def judge(query: str, reference: str, schema: Any = SCHEMA, **task: Any) -> Verdict:
