@@ -48,7 +48,7 @@ def test_a_value_is_what_its_words_and_numbers_mean(value: Any, score: float) ->
     "value",
     ["N", "good", "", "nan", float("nan"), float("inf"), None, [], {}, {"a": 1, "b": "N"}, [[1]],
      object()],
-    ids=repr,
+    ids=lambda value: "an object" if type(value) is object else repr(value),
 )  # fmt: skip
 def test_a_value_that_says_nothing_is_unknown(value: Any) -> None:
     said = verdict(value)
