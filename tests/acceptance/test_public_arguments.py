@@ -19,6 +19,7 @@ from verifier_ladder.client.wire import ScoreOptions
 from verifier_ladder.ledger.records import Entry
 from verifier_ladder.ledger.replies import Reply
 from verifier_ladder.registry import REGISTRY
+from verifier_ladder.tiers.fast.actionguard import Permission
 
 ODD: list[Any] = [
     object(), True, 1.5, -1, -5, 0, math.nan, math.inf, 10**400, "", "\0", "abc", b"abc", [],
@@ -210,7 +211,7 @@ def test_methods_refuse_what_makes_no_sense(
         "source": "me", "values": {}, "rows": [], "transcripts": [], "tier": "fast",
         "factor": 1.0, "deviation": 1.0, "namespace": "n", "path": "nothing.toml", "table": {},
         "verdict": vl.Verdict.accept(1.0), "call": vl.ToolCall("t"), "observation": "",
-        "execute": lambda _: "",
+        "execute": lambda _: "", "permission": Permission(allowed=True, turn=0),
     }  # fmt: skip
     known = inspect.signature(method).parameters
     needed = {n: given.get(n) for n, p in known.items() if p.default is p.empty}

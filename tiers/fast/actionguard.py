@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -35,6 +36,8 @@ class Permission(NamedTuple):
     """What the model sees instead of a result where it may not."""
     asked: bool = False
     """Whether a person was asked."""
+    turn: int = -1
+    """Place of the call in the guard's turns, which `saw` knows it by."""
 
     def __bool__(self) -> bool:
         """Whether it may."""
@@ -49,9 +52,10 @@ class ActionGuard:
     can't be undone must come after its condition was *seen* to hold. A call inside another counts
     as there.
 
-    **Guarantees.** It allows nothing that `tool-calls` blames on that call. What it denies counts
-    for nothing later, for it never happened. Where a person must allow a call and can't be asked,
-    it is denied. One guard is for one trajectory; calls of several threads wait for each other.
+    **Guarantees.** Of the calls that are executed, it allows none that `tool-calls` would blame.
+    What it denies counts for nothing later, for it never happened. Where a person must allow a
+    call and can't be asked, it is denied. One guard is for one trajectory; calls of several
+    threads wait for each other.
 
     **Limits.** It knows the calls that it is shown: an environment must execute what it has shown
     and nothing else, and tell what became of it.
@@ -101,7 +105,8 @@ class ActionGuard:
         self._lock = RLock()
         self._calls: list[ComparedCall] = []
         self._turns: list[Turn] = []
-        self._open: list[int] = []
+        self._open: set[int] = set()
+        self._message = 0
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -119,49 +124,49 @@ class ActionGuard:
 
         Args:
             call: The call. If it is allowed, execute it and tell `saw` what became of it.
-            parallel: Whether the model made it in one breath with the call before, whose result it
-                has not seen.
+            parallel: Whether the model made it in one message with the call before, whose result
+                it has not seen.
 
         Returns:
             The permission; where it is none, its observation is what the model is to see.
         """
         with self._lock:
-            compared_calls = self._compared(call, parallel=parallel)
-            permission = self._permission(call, compared_calls)
+            self._message += not parallel
+            found = self._compared(call)
+            permission = self._permission(call, found)._replace(turn=len(self._turns))
+            turn = Turn(call, parallel=parallel)
             if permission:
-                self._calls += compared_calls
-                self._open.append(len(self._turns))
-                self._turns.append(Turn(call, parallel=parallel))
+                self._calls += found
+                self._open.add(permission.turn)
             else:
-                self._turns.append(
-                    Turn(call, permission.observation, {"denied": True}, failed=True,
-                         parallel=parallel)
-                )  # fmt: skip
+                seen = permission.observation
+                turn = replace(turn, observation=seen, metadata={"denied": True}, failed=True)
+            self._turns.append(turn)
             return permission
 
     @checked()
-    def saw(self, observation: str, *, failed: bool | None = None) -> None:
-        """Tell what became of the first allowed call that nothing was told of yet.
+    def saw(self, permission: Permission, observation: str, *, failed: bool | None = None) -> None:
+        """Tell what became of a call that was allowed.
 
         Args:
+            permission: What `allow` returned for it.
             observation: What the tool answered.
             failed: Whether it said that the call failed; read from the observation if left out, as
                 `tool-calls` does.
 
         Raises:
-            ConfigError: If there is no such call.
+            ConfigError: If it was not allowed here, or was told of before.
         """
         with self._lock:
-            if not self._open:
-                raise ConfigError("saw: no allowed call waits for what became of it")
-            place = self._open.pop(0)
-            before = self._turns[place]
-            turn = Turn(before.action, observation, failed=failed, parallel=before.parallel)
-            self._turns[place] = turn
+            if permission.turn not in self._open:
+                raise ConfigError("saw: give a permission of this guard that nothing was told of")
+            self._open.remove(permission.turn)
+            turn = replace(self._turns[permission.turn], observation=observation, failed=failed)
+            self._turns[permission.turn] = turn
             told = has_failed(turn)
             self._calls = [
                 call._replace(failed=told, succeeded=told is False)
-                if call.turn == place and not call.is_inner else call
+                if call.turn == permission.turn and not call.is_inner else call
                 for call in self._calls
             ]  # fmt: skip
 
@@ -174,30 +179,31 @@ class ActionGuard:
         Args:
             call: The call.
             execute: Executes it and returns the observation. What it raises is raised, and the
-                call counts as one that failed.
+                call counts as one that failed. It may run other calls by this guard.
             parallel: As for `allow`.
+
+        Raises:
+            ConfigError: If `execute` returns no text; the call counts as one that failed.
         """
         with self._lock:
             permission = self.allow(call, parallel=parallel)
             if not permission:
                 return permission.observation
             try:
-                observation = execute(call)
+                observation = _text(execute(call))
             except BaseException as error:
-                self.saw(f"Error: {printable(error, 500)}", failed=True)
+                self.saw(permission, f"Error: {printable(error, 500)}", failed=True)
                 raise
-            self.saw(observation)
+            self.saw(permission, observation)
             return observation
 
     # ---- Rules
 
-    def _compared(self, call: ToolCall, *, parallel: bool) -> list[ComparedCall]:
+    def _compared(self, call: ToolCall) -> list[ComparedCall]:
         """The call, and those inside of it, compared with their tools."""
-        made = MadeCall(len(self._turns), call, None, parallel)
-        last = self._calls[-1].moment if self._calls else 0
-        moment = last + (not parallel)
+        made = MadeCall(len(self._turns), call)
         found = compared([made], self._validators, self._own, is_seen=True)
-        return [each._replace(moment=moment) for each in found]
+        return [each._replace(moment=self._message) for each in found]
 
     def _permission(self, call: ToolCall, calls: Sequence[ComparedCall]) -> Permission:
         place = len(self._turns)
@@ -224,3 +230,15 @@ class ActionGuard:
             _LOG.exception("a guard could not ask whether %s may be called", call.name)
             return Permission(allowed=False, observation=_UNKNOWN, asked=True)
         return Permission(is_allowed, "" if is_allowed else _REFUSED, asked=True)
+
+
+def _text(observation: object) -> str:
+    """What a tool has answered.
+
+    Raises:
+        ConfigError: If it is no text.
+    """
+    if isinstance(observation, str):
+        return observation
+    what = type(observation).__name__
+    raise ConfigError(f"execute must return text, not {what}: what the model is to see")

@@ -38,6 +38,8 @@ _DEEPEST = 64
 _MOST_INNER = 10_001
 """Calls inside another that are looked at: more than any setting allows."""
 _SHOWN = 5
+_NONE: Any = object()
+"""No argument, which equals none."""
 _NAME = 60
 """Characters of a tool's name that are shown."""
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -287,10 +289,11 @@ def _read(call: ToolCall, validators: Mapping[str, Any]) -> tuple[Mapping[str, A
     if call.name not in validators:
         return {}, f"there is no tool {printable(call.name, _NAME)!r}"
     given = call.arguments
-    text = given if isinstance(given, str) else json.dumps(dict(given), default=str)
     try:
+        text = given if isinstance(given, str) else json.dumps(dict(given), default=str)
         value = parse(text, _DEEPEST)
-    except CandidateError as error:
+    # What JSON has no word for: a circle, a number of 5,000 digits, what nests too deeply.
+    except (CandidateError, ValueError, RecursionError) as error:
         return {}, f"the arguments can't be read: {error}"
     if not isinstance(value, dict):
         return {}, "the arguments must be an object, with a name for each"
@@ -371,7 +374,7 @@ def _is_condition(rule: _Irreversible, other: ComparedCall, call: ComparedCall) 
         other.name == rule.after
         and not other.fault
         and not other.is_inner
-        and all(alike(other.values.get(name), call.values.get(name, ...)) for name in rule.same)
+        and all(alike(other.values.get(n, _NONE), call.values.get(n, ...)) for n in rule.same)
         and all(alike(other.values.get(n, ...), value) for n, value in rule.where.items())
     )
 

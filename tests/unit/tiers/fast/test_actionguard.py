@@ -45,9 +45,9 @@ def told(guard: vl.ActionGuard, *calls: tuple[Any, ...]) -> list[bool]:
     """Whether each call may be executed; the third of each is what becomes of it."""
     said = []
     for name, arguments, *observation in calls:
-        said.append(bool(guard.allow(ToolCall(name, arguments))))
-        if said[-1]:
-            guard.saw(*(observation or ["done"]))
+        said.append(bool(permission := guard.allow(ToolCall(name, arguments))))
+        if permission:
+            guard.saw(permission, *(observation or ["done"]))
     return said
 
 
@@ -90,24 +90,104 @@ def test_a_denial_is_what_the_model_sees() -> None:
 def test_a_call_that_was_made_before_the_result_was_seen_has_no_condition() -> None:
     guard = vl.ActionGuard(TASK)
 
-    assert guard.allow(ToolCall("confirm", A7))
+    confirmed = guard.allow(ToolCall("confirm", A7))
+    assert confirmed
     assert not guard.allow(ToolCall("refund", A7), parallel=True)
     assert not guard.allow(ToolCall("refund", A7))  # Nobody has told what became of the first.
-    guard.saw("yes")
+    guard.saw(confirmed, "yes")
     assert guard.allow(ToolCall("refund", A7))
 
 
-def test_results_of_calls_in_one_breath_are_told_in_their_order() -> None:
+def test_results_of_calls_in_one_message_are_told_in_any_order() -> None:
     guard = vl.ActionGuard(TASK)
-    guard.allow(ToolCall("confirm", A7))
-    guard.allow(ToolCall("confirm", B1), parallel=True)
+    first = guard.allow(ToolCall("confirm", A7))
+    second = guard.allow(ToolCall("confirm", B1), parallel=True)
 
-    guard.saw("Error: no")
-    guard.saw("yes")
+    guard.saw(second, "yes")
+    guard.saw(first, "Error: no")
 
     assert [False, True] == [bool(guard.allow(ToolCall("refund", each))) for each in (A7, B1)]
-    with pytest.raises(ConfigError, match="no allowed call waits"):
-        [guard.saw("paid") for _ in range(2)]
+    assert ["Error: no", "yes"] == [turn.observation for turn in guard.turns[:2]]
+
+
+def test_what_became_of_a_call_is_told_once_and_of_none_that_was_denied() -> None:
+    guard = vl.ActionGuard(TASK)
+    allowed, denied = guard.allow(ToolCall("search")), guard.allow(ToolCall("drop"))
+
+    guard.saw(allowed, "done")
+    for permission in (
+        allowed,
+        denied,
+        Permission(allowed=True),
+        Permission(allowed=True, turn=7),
+    ):
+        with pytest.raises(ConfigError, match="a permission of this guard"):
+            guard.saw(permission, "done")
+
+
+def test_a_call_beside_one_that_was_denied_has_seen_what_came_before_them() -> None:
+    guard = vl.ActionGuard(TASK)
+
+    assert [True, False] == told(guard, ("confirm", A7), ("drop", {}))
+    assert guard.allow(ToolCall("refund", A7), parallel=True)
+
+
+def test_a_tool_may_run_others_by_the_same_guard() -> None:
+    guard = vl.ActionGuard({**TASK, "tools": [*TASK["tools"], {"name": "all"}]})
+
+    def confirming(_: ToolCall) -> str:
+        return guard.run(ToolCall("confirm", A7), lambda _: "Error: the customer says no") + "!"
+
+    guard.run(ToolCall("all"), confirming)
+
+    assert ["Error: the customer says no!", "Error: the customer says no"] == [
+        turn.observation for turn in guard.turns
+    ]
+    assert not guard.allow(ToolCall("refund", A7))
+
+
+def test_a_tool_that_returns_no_text_has_failed() -> None:
+    guard = vl.ActionGuard(TASK)
+    answers: Any = lambda _: {"error": "busy"}  # noqa: E731
+
+    with pytest.raises(ConfigError, match="must return text, not dict"):
+        guard.run(ToolCall("confirm", A7), answers)
+    guard.run(ToolCall("search"), Executing())
+
+    assert guard.turns[0].failed
+    assert not guard.allow(ToolCall("refund", A7))
+
+
+def circle() -> dict[str, Any]:
+    made: dict[str, Any] = {"order": "A7"}
+    made["more"] = made
+    return made
+
+
+def deep() -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(20_000):
+        made = {"a": made}
+    return made
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"order": 10**5000}, circle(), deep(), {"order": None}],
+    ids=["long number", "circle", "deep", "null"],
+)
+def test_arguments_that_make_no_sense_are_denied(arguments: Any) -> None:
+    guard = vl.ActionGuard(TASK)
+
+    assert not guard.allow(ToolCall("confirm", arguments))
+
+
+def test_an_argument_that_was_left_out_equals_none() -> None:
+    rule = {"tool": "refund", "after": "confirm", "same": ["order"]}
+    task = {"tools": [{"name": "confirm"}, {"name": "refund"}], "irreversible": [rule]}
+    guard = vl.ActionGuard(task)
+
+    assert [True, False] == told(guard, ("confirm", {}), ("refund", {"order": None}))
 
 
 def test_a_tool_that_raises_has_failed_and_its_error_is_the_environments() -> None:
@@ -164,7 +244,7 @@ def test_a_person_is_asked_after_the_rules() -> None:
     assert [] == asked
     assert [True, True, True] == told(guard, ("confirm", A7), ("refund", A7), ("confirm", B1))
     assert Permission(
-        allowed=False, asked=True,
+        allowed=False, asked=True, turn=4,
         observation="Error: a person has not allowed this call. It was not executed.",
     ) == guard.allow(ToolCall("refund", B1))  # fmt: skip
     assert [A7, B1] == [call.arguments for call in asked]
@@ -226,8 +306,8 @@ def test_nothing_is_executed_that_tool_calls_blames(
 ) -> None:
     guard = vl.ActionGuard(TASK)
     for name, given_arguments, observation, parallel in made:
-        if guard.allow(ToolCall(name, given_arguments), parallel=parallel):
-            guard.saw(observation)
+        if permission := guard.allow(ToolCall(name, given_arguments), parallel=parallel):
+            guard.saw(permission, observation)
 
     turns = tuple(turn for turn in guard.turns if not turn.metadata)
     verdict = ToolCalls().judge([vl.Candidate("text", "", {**TASK, "least_calls": 0}, turns)])[0]
@@ -243,8 +323,8 @@ def test_nothing_is_denied_that_tool_calls_lets_pass(
     for name, given_arguments, observation, parallel in made:
         call = ToolCall(name, given_arguments)
         before = tuple(turn for turn in guard.turns if not turn.metadata)
-        if guard.allow(call, parallel=parallel):
-            guard.saw(observation)
+        if permission := guard.allow(call, parallel=parallel):
+            guard.saw(permission, observation)
             continue
         tried = (*before, vl.Turn(call, parallel=parallel))
         task = {**TASK, "least_calls": 0}
