@@ -201,9 +201,10 @@ def _tell_matrix(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
         }
         for domain in domains
     }  # fmt: skip
-    others = [row["name"] for row in rows if row not in described]
+    broken = {row["name"]: row["error"] for row in rows if row["error"]}
+    others = [row["name"] for row in rows if row not in described and not row["error"]]
     if as_json:
-        output.print_json({"domains": cells, "not_described": others})
+        output.print_json({"domains": cells, "not_described": others, "broken": broken})
         return
     made = output.table("domain", *CAPABILITIES, right=CAPABILITIES)
     for column in made.columns:  # So that the table fits into 80 columns.
@@ -217,6 +218,8 @@ def _tell_matrix(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     screen.print(told)
     if others:
         screen.print(f"not described: {printable(', '.join(others), 500)}", soft_wrap=True)
+    for name, error in broken.items():
+        screen.print(f"broken: {printable(name, 60)}: {error}", soft_wrap=True)
 
 
 @app.command("info")

@@ -67,9 +67,29 @@ def test_a_matrix_shows_domains_capabilities_and_what_is_empty(run: Any) -> None
     assert ["of-maps"] == row["planning"]
     assert [] == row["perception"]
     assert "of-nothing" in found["not_described"]
+    assert {} == found["broken"]
     assert ["maps", "1", "1", "-", "-", "-", "-"] in [line.split() for line in told.splitlines()]
     assert "cells are empty" in told
     assert "not described: " in told
+
+
+def test_a_matrix_tells_why_a_verifier_is_not_in_it(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vl.verifier(name="missing-part", version="1")(lambda _: 1.0)
+    look_up = REGISTRY.get
+
+    def failing(name: str, version: str | None = None) -> vl.Verifier:
+        if name == "missing-part":
+            raise vl.PluginError("its library is not there")
+        return look_up(name, version)
+
+    monkeypatch.setattr(REGISTRY, "get", failing)
+    found = json.loads(run("verifier", "ls", "--matrix", "--json").stdout)
+
+    assert {"missing-part": "its library is not there"} == found["broken"]
+    assert "missing-part" not in found["not_described"]
+    assert "broken: missing-part: its library" in run("verifier", "ls", "--matrix").stdout
 
 
 def test_every_built_in_says_what_it_is_about() -> None:
