@@ -229,6 +229,22 @@ def _at_once(key: Key) -> None:
             turns=[shown, use("7341")])  # fmt: skip
 
 
+def _of_mutants(key: Key) -> None:
+    shown, task = look("The code is 7341."), facts(code("7341"))
+    thought = Turn(ToolCall("look"), "A hall.", thought="Where is it? " * 10).as_json()
+    for most, outcome in ((150, NO), (1000, YES)):
+        key.add("Done.", task, outcome, f"a long thought, of which {most} characters are read",
+                "mutant of the verifier", settings={"most_characters": most},
+                turns=[shown, thought, use("7341")])  # fmt: skip
+    for value, outcome in (("7341" + "1" * 1000, NO), ("7341", YES)):
+        key.add("Done.", task, outcome, f"a value of {len(value)} characters",
+                "mutant of the verifier", turns=[shown, look("A wall."), use(value)])  # fmt: skip
+    for value, outcome in (("7341", YES), ("7314", NO)):
+        turn = Turn(f'{{"open": {{"code": "{value}"}}}}', "Done.").as_json()
+        key.add("Done.", task, outcome, f"a call in text, by the tool's name, with {value}",
+                "mutant of the verifier", turns=[shown, turn])  # fmt: skip
+
+
 def remembered(key: Key) -> None:
     """Facts that were shown, and used or not."""
     _generated(key)
@@ -553,6 +569,7 @@ def remembered(key: Key) -> None:
     _answered(key)
     _guessed(key)
     _at_once(key)
+    _of_mutants(key)
     for said, why in (
         ([["7341 ", 20_000]], "20,000 times"),
         ("\u202e1437", "written backwards"),
