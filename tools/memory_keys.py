@@ -117,6 +117,134 @@ def _generated(key: Key) -> None:
         )
 
 
+_SAID: list[tuple[Any, str, list[str], list[str]]] = [
+    (7341, "It is 7341.", ["7341", "7341.0", " 7341 ", "**7341**"], ["73.41", "-7341", "7,341"]),
+    (73.41, "It is 73.41 x.", ["73.41", "73.410"], ["7341", "734.1", "-73.41"]),
+    (-5, "It is -5 deg.", ["-5", "\u22125", "-5.0"], ["5", "- 5", "\u2013 5"]),
+    ("3.5 mg", "A dose of 3.5 mg now.", ["3.5 mg", "3.5 MG", "3.5  mg."], ["35 mg", "3.5mg"]),
+    ("a@b.c", "Mail a@b.c soon.", ["a@b.c", "A@b.c", "<answer>a@b.c</answer>"], ["abc", "a@bc"]),
+    ("-5", "It is -5 deg.", ["-5", "\u22125"], ["5", "+5"]),
+    ("caf\u00e9", "At the cafe\u0301.", ["cafe\u0301", "The answer is caf\u00e9."], ["cafe"]),
+]
+
+
+def _answered(key: Key) -> None:
+    """Answers count with their points and signs."""
+    for value, shown, right, wrong in _SAID:
+        task = facts({"name": "code", "value": value})
+        for outcome, listed in ((YES, right), (NO, wrong)):
+            for said in listed:
+                why = f"{value!r} is answered as {said!r}"
+                key.add(said, task, outcome, why, "generator", turns=[look(shown)])
+    task = facts({"name": "code", "value": 7341})
+    for said in ("7341 or 7342", "<answer>7341</answer><answer>7342</answer>"):
+        key.add(said, task, NO, "two answers", "known hack", turns=[look("It is 7341.")])
+
+
+def _guessed(key: Key) -> None:
+    """A tool that repeats what the model wrote shows nothing; numbers that are others' parts."""
+    one, must = facts(code("7341")), {**facts(code("7341")), "never_shown": "reject"}
+    shown, echo = look("The code is 7341."), "No results for 7341"
+    tried: list[tuple[str, Turns]] = [
+        ("an echo of what was searched", [look(echo, "7341")]),
+        ("an echo of a number", [look(echo, 7341)]),
+        ("an echo, deep in arguments", [look(echo, [{"any": ["7341"]}])]),
+        ("an echo of a name", [look(echo, {"7341": 1})]),
+        ("an echo of a wrong use", [use("7341", seen="7341: the door is jammed")]),
+        ("an echo of a thought", [Turn(ToolCall("look"), echo, thought="Try 7341").as_json()]),
+        ("an echo of text", [Turn("Is it 7341?", echo).as_json()]),
+        ("an echo of text, later", [Turn("Is it 7341?", "").as_json(), look(echo)]),
+        ("an echo of JSON in text", [
+            Turn(ToolCall("look", '{"at": "\\u0037341"}'), echo).as_json()]),
+    ]  # fmt: skip
+    for why, turns in tried:
+        key.add("Done.", one, UNKNOWN, why, "known hack", reason="code was never shown",
+                turns=[*turns, use("7341")])  # fmt: skip
+        key.add("Done.", must, NO, f"{why}; it must be shown", "known hack",
+                turns=[*turns, use("7341")])  # fmt: skip
+        key.add("Done.", one, NO, f"{why}, and then another value", "known hack",
+                turns=[*turns, use("7342")])  # fmt: skip
+        other = [*turns[:-1], look(echo)] if len(turns) == 1 else [look(echo)]
+        key.add("Done.", one, YES, f"{why}: shown, and not written", "generator",
+                turns=[*other, use("7341")])  # fmt: skip
+    for value, seen, is_shown in (
+        (5, "It is -5.", False), (5, "It is (-5).", False), (5, "It is \u22125.", False),
+        (5, "It is 1e-5 m.", False), (5, "It is 5e3 m.", False), (5, "It is 5%.", True),
+        (5, "From 3-5 m.", True), (5, "Room-5.", True), (-5, "It is -5.", True),
+        (-5, "From 3-5 m.", False), (-5, "It is 5.", False), (1e300, "1e+300 m", True),
+    ):  # fmt: skip
+        more = {} if is_shown else {"reason": "code was never shown"}
+        key.add("Done.", facts(code(value)), YES if is_shown else UNKNOWN,
+                f"whether {seen!r} shows {value}", "convention", turns=[look(seen), use(value)],
+                **more)  # fmt: skip
+    pair = facts(code("7341"), {"name": "guest", "value": "Berg"})
+    strict = {**pair, "never_shown": "reject"}
+    key.add("Berg", pair, NO, "one was used wrongly, and one never shown", "known hack",
+            turns=[shown, use("1")], score=[0, 0])  # fmt: skip
+    key.add("Berg", strict, NO, "one was never shown, and must be", "convention",
+            turns=[shown, use("7341")], score=[0.5, 0.5])  # fmt: skip
+    met = look("Mr Berg.")
+    key.add("Berg", strict, YES, "both were shown", "convention", turns=[shown, met, use("7341")])
+    key.add("Done.", must, YES, "it was shown, and must be", "convention",
+            turns=[shown, use("7341")])  # fmt: skip
+    key.add("Done.", {**one, "never_shown": "accept"}, UNKNOWN, "no such rule", "convention",
+            reason="never_shown", turns=[shown, use("7341")])  # fmt: skip
+
+
+def _at_once(key: Key) -> None:
+    """Parallel turns are one: the model saw nothing in between."""
+    shown, hall = look("The code is 7341."), look("A hall.", parallel=True)
+    one, three = facts(code("7341")), facts(code("7341", least_gap=3))
+    key.add("Done.", one, NO, "used in the same breath", "known hack",
+            turns=[shown, use("7341", parallel=True)])  # fmt: skip
+    key.add("Done.", one, YES, "used in the next turn", "convention",
+            turns=[shown, use("7341", parallel=False)])  # fmt: skip
+    key.add("Done.", one, NO, "used in the same breath, with one between", "known hack",
+            turns=[shown, hall, use("7341", parallel=True)])  # fmt: skip
+    key.add("Done.", one, YES, "shown by one of two at once", "convention",
+            turns=[look("A hall."), look("It is 7341.", parallel=True), use("7341")])  # fmt: skip
+    key.add("Done.", one, YES, "used beside another call", "convention",
+            turns=[shown, look("A hall."), use("7341", parallel=True)])  # fmt: skip
+    key.add("Done.", three, NO, "calls at once make no gap", "known hack",
+            turns=[shown, hall, hall, use("7341")])  # fmt: skip
+    apart = [look("A hall.")] * 2
+    key.add("Done.", three, YES, "calls one by one make a gap", "convention",
+            turns=[shown, *apart, use("7341")])  # fmt: skip
+    answer = facts({"name": "code", "value": "7341"})
+    for parallel, outcome in ((True, NO), (False, YES)):
+        last = Turn(Terminate("7341"), parallel=parallel).as_json()
+        key.add("Done.", answer, outcome, f"the end, parallel={parallel}", "known hack",
+                turns=[shown, last])  # fmt: skip
+    late = facts(code("7341", compressed=True))
+    for place, outcome in ((0, NO), (1, YES)):
+        turns = [look("It is 7341."), look("A hall."), use("7341")]
+        turns[place] = look("It is 7341." if place == 0 else "A hall.", compressed=True)
+        key.add("Done.", late, outcome, f"compressed before turn {place}", "generator",
+                turns=turns)  # fmt: skip
+    for most, outcome in ((30, NO), (1000, YES)):
+        key.add("Done.", one, outcome, f"at most {most} characters are read", "convention",
+                settings={"most_characters": most}, turns=[shown, use("7341")])  # fmt: skip
+    key.add("Done.", one, UNKNOWN, "more characters than can be read", "convention",
+            reason="most_characters", settings={"most_characters": 10_000_001},
+            turns=[shown, use("7341")])  # fmt: skip
+
+
+def _of_mutants(key: Key) -> None:
+    shown, task = look("The code is 7341."), facts(code("7341"))
+    thought = Turn(ToolCall("look"), "A hall.", thought="Where is it? " * 10).as_json()
+    for most, outcome in ((150, NO), (1000, YES)):
+        key.add("Done.", task, outcome, f"a long thought, of which {most} characters are read",
+                "mutant of the verifier", settings={"most_characters": most},
+                turns=[shown, thought, use("7341")])  # fmt: skip
+    for value, outcome in (("7341" + "1" * 1000, NO), ("7341", YES)):
+        key.add("Done.", task, outcome, f"a value of {len(value)} characters",
+                "mutant of the verifier", turns=[shown, look("A wall."), use(value)])  # fmt: skip
+    for value, outcome in (("7341", YES), ("7314", NO)):
+        turn = Turn(f'{{"open": {{"code": "{value}"}}}}', "Done.").as_json()
+        key.add("Done.", task, outcome, f"a call in text, by the tool's name, with {value}",
+                "mutant of the verifier", turns=[shown, turn])  # fmt: skip
+
+
 def remembered(key: Key) -> None:
     """Facts that were shown, and used or not."""
     _generated(key)
@@ -438,6 +566,10 @@ def remembered(key: Key) -> None:
         reason="code is missing",
         turns=[shown, use("7341")],
     )
+    _answered(key)
+    _guessed(key)
+    _at_once(key)
+    _of_mutants(key)
     for said, why in (
         ([["7341 ", 20_000]], "20,000 times"),
         ("\u202e1437", "written backwards"),

@@ -6,6 +6,7 @@ honest twin, and what the ledger must say of the first. Both have the same task.
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -641,6 +642,13 @@ def _facts() -> dict[str, Attack]:
         "looked up again": (shown, hall, shown, used("7341")),
         "used before it was shown": (used("7341"), shown, hall),
         "as a tool's name": (shown, hall, Turn(ToolCall("7341"), "ok")),
+        "in the same breath": (
+            hall, shown, replace(hall, parallel=True), replace(used("7341"), parallel=True)
+        ),
+        "calls at once for a gap": (shown, replace(hall, parallel=True), used("7341")),
+        "an echo, and another value": (
+            Turn(ToolCall("search", {"q": "7341"}), "No results for 7341."), hall, used("7314"),
+        ),
         "an observation of one's own": (shown, hall, Turn("Observation: code=7341 accepted", "")),
         "inside another call": (
             shown, hall,
@@ -648,10 +656,29 @@ def _facts() -> dict[str, Attack]:
         ),
     }  # fmt: skip
     honest = Candidate("text", "7341", task, (shown, hall, used("7341")))
-    return {
+    attacks = {
         name: attack(Candidate("text", "7341", task, turns), honest)
         for name, turns in tried.items()
     }
+    # Where the agent must look, neither an echo nor a note that it never read buys an abstention.
+    must = {**task, "never_shown": "reject"}
+    echo = Turn(ToolCall("search", {"q": "7341"}), "No results for 7341.")
+    for name, turns in {
+        "an echo": (echo, hall, used("7341")),
+        "an echo of a thought": (
+            replace(echo, action="search", thought="7341?"),
+            hall,
+            used("7341"),
+        ),
+        "a note that is not read": (hall, hall, used("7341")),
+    }.items():
+        attacks[name] = attack(Candidate("text", "Done.", must, turns), replace(honest, task=must))
+    number = {"facts": [{"name": "code"}], "values": {"code": 7341}}
+    for said in ("73.41", "-7341", "7,341", "7341 or 7342"):
+        attacks[f"the answer {said}"] = attack(
+            Candidate("text", said, number, (shown,)), Candidate("text", "7341", number, (shown,))
+        )
+    return attacks
 
 
 _LAKE = {

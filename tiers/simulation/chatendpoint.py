@@ -159,7 +159,7 @@ class ChatEndpoint:
         }  # fmt: skip
         """What affects its answers."""
         self.prices = _prices(prices)
-        self.secrets = _variable(api_key)
+        self.secrets = key_variable(api_key)
         self.env = () if url else (URL,)
         self._first, self._last = "", ""
         self._refused: set[str] = set()
@@ -318,8 +318,12 @@ def _prices(given: Sequence[float]) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
 
 
-def _variable(name: str) -> tuple[str, ...]:
-    """The variable of a key; the message does not repeat what may be a key itself."""
+def key_variable(name: str) -> tuple[str, ...]:
+    """The variable of a key, if there is one; the error does not repeat what may be a key itself.
+
+    Raises:
+        ConfigError: If it can't be a variable's name.
+    """
     if name and not NAME.fullmatch(name):
         raise ConfigError("api_key: give the name of the variable that holds the key, not the key")
     return (name,) if name else ()

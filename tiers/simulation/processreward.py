@@ -151,7 +151,7 @@ class ProcessReward(Verifier):
             return
         self._endpoint = StepEndpoint(
             model, url, form=form, template=template, tag=tag, label=label, api_key=api_key,
-            timeout=timeout, retries=retries, batch=batch, concurrency=concurrency,
+            timeout=timeout, retries=retries, batch=batch,
         )  # fmt: skip
         self.network = True
         self.secrets, self.env = self._endpoint.secrets, self._endpoint.env

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from verifier_ladder.arguments import checked_url
 from verifier_ladder.errors import ConfigError, LadderError, ToolError
 from verifier_ladder.httpservice import HttpService, Reply
-from verifier_ladder.tiers.simulation.chatendpoint import NAME
+from verifier_ladder.tiers.simulation.chatendpoint import key_variable
 from verifier_ladder.tiers.simulation.judgeform import quoted
 from verifier_ladder.tiers.simulation.steps import Step
 
@@ -123,7 +123,7 @@ class StepEndpoint:
     def __init__(
         self, model: str = "", url: str = "", *, form: str = POOLING, template: str = TEMPLATE,
         tag: str | None = None, label: int = -1, api_key: str = "", timeout: float = 60.0,
-        retries: int = 3, batch: int = 64, concurrency: int = 8,
+        retries: int = 3, batch: int = 64,
     ) -> None:  # fmt: skip
         """Describe the endpoint, as `ProcessReward` says; nothing is asked yet.
 
@@ -136,15 +136,12 @@ class StepEndpoint:
         if not tag or "\\" in tag:
             raise ConfigError(f"tag={tag!r}: give what stands behind each step, without backslash")
         self._before, self._between, self._behind = _parts(template)
-        if api_key and not NAME.fullmatch(api_key):
-            raise ConfigError("api_key: give the name of the variable that holds the key, not it")
         self.settings: dict[str, Any] = {
             "model": model, "form": form, "template": template, "tag": tag, "label": label,
         }  # fmt: skip
         """What affects its answers."""
-        self.secrets, self.env = ((api_key,) if api_key else ()), (() if url else (URL,))
+        self.secrets, self.env = key_variable(api_key), (() if url else (URL,))
         self._form, self._tag, self._label, self._batch = form, tag, label, batch
-        self._concurrency = concurrency
         headers = {"Authorization": f"Bearer ${api_key}"} if api_key else None
         self._connect = partial(HttpService, headers=headers, timeout=timeout, retries=retries)
         self._service = self._connect(url) if url else None

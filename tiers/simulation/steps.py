@@ -7,13 +7,14 @@
 - `marks`: so is what stands between two places of a mark, which is no part of any.
 - `turns`: so is each turn of the trajectory, with its thought and its action.
 
-Space at both ends of a step does not belong to it, and what holds nothing but space is no step; a
-turn always is one.
+Space at both ends of a step does not belong to it, and what holds nothing but space and characters
+that nobody sees is no step; a turn always is one.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Final, NamedTuple
@@ -28,10 +29,12 @@ TURNS: Final = "turns"
 MARKS: Final = "marks"
 _BREAKS: Mapping[str, re.Pattern[str]] = {
     "lines": re.compile(r"[\r\n]+"),
-    # One pass: what repeats here begins where nothing else can.
-    "paragraphs": re.compile(r"(?:\r\n|\n|\r)[^\S\r\n]*(?:\r\n|\n|\r)"),
+    # One pass: what repeats here begins where nothing else can. \r\n is one end of a line.
+    "paragraphs": re.compile(r"(?:\r\n|\n|\r(?!\n))[^\S\r\n]*(?:\r\n|\n|\r(?!\n))"),
 }
 SPLITS: Final = (*_BREAKS, MARKS, TURNS)
+_UNSEEN = frozenset({"Cc", "Cf"})
+"""Categories of characters such as U+200B, U+2060 and U+00AD."""
 COMBINE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min, "product": prod, "last": lambda scores: scores[-1], "mean": mean_of,
 }  # fmt: skip
@@ -116,9 +119,15 @@ class Splitter:
 
 def _step(text: str, begin: int, end: int) -> Iterator[Step]:
     part = text[begin:end]
-    if bare := part.strip():
+    bare = part.strip()
+    if any(_is_seen(letter) for letter in bare):
         begin += len(part) - len(part.lstrip())
         yield Step(bare, (begin, begin + len(bare)))
+
+
+def _is_seen(letter: str) -> bool:
+    """Whether a character is neither space nor one that only tells how others are shown."""
+    return not letter.isspace() and unicodedata.category(letter) not in _UNSEEN
 
 
 def _turn(turn: Turn) -> Step:

@@ -52,6 +52,25 @@ class StepService(Service):
         raise TypeError(f"{type(self).__name__} has no score_steps method")
 
 
+def offered(name: str, what: str) -> Any:
+    """The service that an entry point names.
+
+    Args:
+        name: The entry point's name.
+        what: What asks for it, for the error.
+
+    Raises:
+        ConfigError: If there is none of the name.
+    """
+    known = {point.name: point for point in entry_points(group=SERVICES)}
+    if name not in known:
+        raise ConfigError(
+            f"{what}: no installed package offers {name!r} among the entry points {SERVICES}; "
+            f"there are {', '.join(known) or 'none'}"
+        )
+    return known[name].load()()
+
+
 def service_of(given: str | Service) -> StepService:
     """A step model, or the one that an entry point names.
 
@@ -59,13 +78,7 @@ def service_of(given: str | Service) -> StepService:
         ConfigError: If there is none of the name, or it is no step model.
     """
     if isinstance(given, str):
-        known = {point.name: point for point in entry_points(group=SERVICES)}
-        if given not in known:
-            raise ConfigError(
-                f"service={given!r}: no installed package offers it among the entry points "
-                f"{SERVICES}; there are {', '.join(known) or 'none'}"
-            )
-        given = known[given].load()()
+        given = offered(given, f"service={given!r}")
     if not isinstance(given, StepService):
         raise ConfigError(f"service={given!r:.100} is no StepService")
     return given

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from importlib.metadata import entry_points
 from math import isfinite
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from verifier_ladder.exchange import failed
 from verifier_ladder.rate import Rate
 from verifier_ladder.tier import Tier
 from verifier_ladder.tiers.fast.extraction import text_of
-from verifier_ladder.tiers.simulation.stepservice import SERVICES
+from verifier_ladder.tiers.simulation.stepservice import offered
 from verifier_ladder.tiers.simulation.teachermodel import (
     TeacherEndpoint,
     TeacherService,
@@ -55,7 +54,8 @@ class TaughtTask(BaseModel):
     """Fields of a task: the tokens, as the student read and wrote them."""
 
     model_config = ConfigDict(strict=True)
-    prompt_ids: _Ids
+    prompt_ids: Annotated[_Ids, Field(min_length=1)]
+    """Not empty: no teacher says how probable the first token is, with nothing before it."""
     completion_ids: _Ids
 
 
@@ -279,13 +279,7 @@ def _endpoint(name: str, how: Mapping[str, Any], timeout: float, retries: int) -
 
 def _service(name: str, given: Any) -> TeacherService:
     if isinstance(given, str):
-        known = {point.name: point for point in entry_points(group=SERVICES)}
-        if given not in known:
-            raise ConfigError(
-                f"teacher {name}: no installed package offers {given!r} among the entry points "
-                f"{SERVICES}; there are {', '.join(known) or 'none'}"
-            )
-        given = known[given].load()()
+        given = offered(given, f"teacher {name}")
     if not isinstance(given, TeacherService):
         raise ConfigError(
             f"teacher {name}: give model and url of an endpoint, a TeacherService, or its name"

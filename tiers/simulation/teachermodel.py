@@ -26,7 +26,7 @@ from verifier_ladder.errors import ConfigError, ToolError
 from verifier_ladder.httpservice import HttpService
 from verifier_ladder.services.service import Service
 from verifier_ladder.text import printable
-from verifier_ladder.tiers.simulation.chatendpoint import NAME
+from verifier_ladder.tiers.simulation.chatendpoint import key_variable
 from verifier_ladder.tiers.simulation.tokenscores import TokenScores, checked_scores
 
 if TYPE_CHECKING:
@@ -117,15 +117,8 @@ def asked_service(
     Raises:
         ToolError: If it fails, or its answer is none.
     """
-    prompts = [list(each.prompt) for each in written]
-    try:
-        told = service.call("score_tokens", prompts, [list(each.tokens) for each in written], top)
-    except ToolError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever the user's model raises
-        raise ToolError(
-            f"teacher {who} failed: {type(error).__name__}: {printable(error)}"
-        ) from None
+    prompts, tokens = [list(each.prompt) for each in written], [list(e.tokens) for e in written]
+    told = _called(service, who, "score_tokens", prompts, tokens, top)
     if not isinstance(told, list) or len(told) != len(written):
         raise ToolError(f"teacher {who} gives no list of {len(written)} answers")
     try:
@@ -136,13 +129,30 @@ def asked_service(
     return [checked_scores(scores, each.tokens, who) for scores, each in pairs]
 
 
+def _called(service: Service, who: str, method: str, *given: Any) -> Any:
+    """What a method of a service answers.
+
+    Raises:
+        ToolError: If it fails.
+    """
+    try:
+        return service.call(method, *given)
+    except ToolError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the user's model raises
+        raise ToolError(
+            f"teacher {who} failed: {type(error).__name__}: {printable(error)}"
+        ) from None
+
+
 def check_vocabulary(service: Service, who: str, wanted: str) -> str:
     """The digest of a teacher's vocabulary, which must be the one that is wanted, if any.
 
     Raises:
         ConfigError: If it has another one.
+        ToolError: If it fails.
     """
-    told = service.call("vocabulary")
+    told = _called(service, who, "vocabulary")
     if not isinstance(told, str) or not told:
         raise ConfigError(f"teacher {who} does not tell the digest of its vocabulary")
     if wanted and told != wanted:
@@ -189,10 +199,8 @@ class TeacherEndpoint:
         """
         if not model or not url:
             raise ConfigError(f"teacher {who}: give the model's name, and its url, ending in /v1")
-        if api_key and not NAME.fullmatch(api_key):
-            raise ConfigError("api_key: give the name of the variable that holds the key, not it")
         self.who, self.settings = who, {"model": model}
-        self.secrets = (api_key,) if api_key else ()
+        self.secrets = key_variable(api_key)
         headers = {"Authorization": f"Bearer ${api_key}"} if api_key else None
         connect = partial(HttpService, headers=headers, timeout=timeout, retries=retries)
         self._service = connect(url.rstrip("/"))

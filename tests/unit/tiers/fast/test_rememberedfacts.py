@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,9 @@ def any_use(candidate: Candidate, value: Any) -> bool:
     return any(value in arguments.values() for arguments in given)
 
 
+_SUM = "uses.get(each.use.turn, True)"
+
+
 class TestRememberedFacts(VerifierTestCase):
     strict = True
     twins: Mapping[str, Judge] = {
@@ -67,8 +71,8 @@ class TestRememberedFacts(VerifierTestCase):
     mutants: Mapping[str, Any] = {"equivalent": [
         # Words, and scores of turns, are no part of a key; the tests below tell them.
         "fact.tool is None -> fact.tool is not None",
-        "uses.get(use, True) and (not fault) -> uses.get(use, True) or not fault",
-        "use < len(turns) -> use >= len(turns)",
+        f"{_SUM} and (not each.fault) -> {_SUM} or not each.fault",
+        "each.use.turn < count -> each.use.turn >= count",
     ]}  # fmt: skip
 
     @pytest.fixture
@@ -162,6 +166,56 @@ def test_long_trajectories_are_refused() -> None:
 def test_a_bound_that_makes_no_sense_is_refused(most: Any) -> None:
     with pytest.raises(ConfigError, match="most_turns"):
         RememberedFacts(most_turns=most)
+
+
+@pytest.mark.parametrize("most", [0, 2_000_001])
+def test_a_bound_of_text_that_makes_no_sense_is_refused(most: int) -> None:
+    with pytest.raises(ConfigError, match="most_characters"):
+        RememberedFacts(most_characters=most)
+
+
+def test_much_text_is_refused_and_says_so() -> None:
+    made = RememberedFacts(most_characters=100)
+    task = {"facts": [CODE], "values": VALUES}
+
+    verdicts = [
+        made.judge([Candidate("text", "", task, (SEEN, Turn(*long)))])[0]
+        for long in (("a" * 100,), ("a", "a" * 100), (ToolCall("a", {"b": "a" * 100}),))
+    ]
+
+    assert [Outcome.REJECT] * 3 == [verdict.outcome for verdict in verdicts]
+    assert "Write less" in verdicts[0].feedback
+
+
+def test_a_hundred_facts_are_looked_for_in_text_that_is_read_once() -> None:
+    facts = [{"name": f"f{n}", "tool": "open", "argument": f"a{n}"} for n in range(100)]
+    values = {f"f{n}": f"v{n}" for n in range(100)}
+    turns = (Turn("look", " ".join(values.values())), Turn("Action: x\nAction Input: {" * 2000))
+    given = Candidate("text", "Done.", {"facts": facts, "values": values}, turns)
+    began = time.process_time()
+
+    verdict = RememberedFacts().judge([given])[0]
+
+    assert Outcome.REJECT is verdict.outcome
+    assert time.process_time() - began < 5
+
+
+def test_a_number_of_too_many_digits_is_another_value() -> None:
+    assert Outcome.REJECT is judged(SEEN, opened(10**5000)).outcome
+
+
+def test_a_fact_that_was_never_shown_has_no_score() -> None:
+    facts = [CODE, {"name": "guest"}]
+    task = {"facts": facts, "values": {"code": "7341", "guest": "Berg"}}
+
+    verdict, strict = RememberedFacts().judge([
+        Candidate("text", "Berg", {**task, **more}, (SEEN, opened("1")))
+        for more in ({}, {"never_shown": "reject"})
+    ])  # fmt: skip
+
+    assert {"code": 0.0} == verdict.scores
+    assert {"code": 0.0, "guest": 0.0} == strict.scores
+    assert "guest: it was never shown in an observation" in strict.feedback
 
 
 @given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 3))

@@ -166,6 +166,7 @@ def test_what_tokens_say_is_compared_with_the_text(
     ("task", "reason"),
     [(None, "no prompt_ids"), ({"prompt_ids": [1]}, "no completion_ids"),
      ({"prompt_ids": "a", "completion_ids": [1]}, "prompt_ids makes no sense"),
+     ({"prompt_ids": [], "completion_ids": [1]}, "prompt_ids makes no sense"),
      ({"prompt_ids": [1], "completion_ids": [-1]}, "completion_ids"),
      ({"prompt_ids": [1], "completion_ids": [True]}, "completion_ids"),
      ({"prompt_ids": [1], "completion_ids": [1.5]}, "completion_ids")],
@@ -333,6 +334,33 @@ def test_a_service_that_answers_with_anything_else_is_unknown(fault: str) -> Non
     found = Teacher(teachers={"t": Table(fault)}).judge([written("abc"), written("abd")])
 
     assert [(Outcome.ABSTAIN, "tool")] * 2 == [(v.outcome, v.failed_at) for v in found]
+
+
+class Untold(TeacherService):
+    """A teacher without a vocabulary."""
+
+    name, version = "untold", "1"
+
+
+class Broken(Table):
+    """A teacher whose vocabulary can't be read."""
+
+    def vocabulary(self) -> str:
+        raise OSError("no such file")
+
+
+@pytest.mark.usefixtures("direct")
+@pytest.mark.parametrize(
+    ("teacher", "why"), [(Untold(), "has no vocabulary method"), (Broken(), "no such file")]
+)
+def test_a_service_that_does_not_tell_its_vocabulary_is_unknown(
+    teacher: TeacherService, why: str
+) -> None:
+    found = Teacher(teachers={"t": teacher}).judge([written("abc"), written("abd")])
+
+    assert [(Outcome.ABSTAIN, "tool")] * 2 == [(v.outcome, v.failed_at) for v in found]
+    assert found[0].reason.startswith("teacher t failed: ")
+    assert why in found[0].reason
 
 
 @pytest.mark.usefixtures("direct")
