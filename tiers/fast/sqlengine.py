@@ -366,7 +366,7 @@ def _open_duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise ToolError("duckdb is not installed: pip install 'verifier-ladder[sql]'") from None
+        raise ToolError("duckdb is not installed; pip install '.[sql]' in a clone") from None
     return duckdb.connect(":memory:", config={"threads": "1", "memory_limit": _MEMORY})
 
 
