@@ -35,15 +35,12 @@ MOST_IDS = 1000
 _ID = re.compile(r"([^:\[]+\.py)::((?:[^\W\d]\w*::)*[^\W\d]\w*)(\[.*\])?", re.DOTALL)
 _LONGEST_ID = 500
 _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-_ALIKE = tuple(sorted(
-    (each for each in vars(builtins).values() if isinstance(each, type) and each.__name__ in {
-        "ArithmeticError", "AttributeError", "EOFError", "FileNotFoundError", "ImportError",
-        "IndexError", "KeyError", "LookupError", "NameError", "NotImplementedError", "OSError",
-        "OverflowError", "PermissionError", "RecursionError", "RuntimeError", "TimeoutError",
-        "TypeError", "UnicodeDecodeError", "ValueError", "ZeroDivisionError",
-    }),
-    key=lambda each: each.__name__,
-))  # fmt: skip
+_ALIKE = (
+    ArithmeticError, AttributeError, EOFError, FileNotFoundError, ImportError, IndexError,
+    KeyError, LookupError, NameError, NotImplementedError, OSError, OverflowError,
+    PermissionError, RecursionError, RuntimeError, TimeoutError, TypeError, UnicodeDecodeError,
+    ValueError, ZeroDivisionError,
+)  # fmt: skip
 """Exceptions that tests wait for."""
 _WORDS = ("Access", "Format", "Length", "Limit", "Order", "Range", "Schema", "State", "Usage")
 """What other exceptions are called where a test waits for one that is none of Python's own."""
