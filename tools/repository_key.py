@@ -605,9 +605,51 @@ def pinned(key: Key) -> None:
     )
 
 
+def waited(key: Key) -> None:
+    """Tests that wait for an exception, files that may be run, and names of folders."""
+    hidden = (
+        OFFER.tests["tests/test_offers.py"]
+        + """
+
+def test_nobody_takes_less_than_nothing():
+    import pytest
+    with pytest.raises(ValueError):
+        three_for_two(ITEM, -1)
+"""
+    )
+    name = "tests/test_offers.py::test_nobody_takes_less_than_nothing"
+    task = {
+        **OFFER.task(), "tests": {"tests/test_offers.py": hidden},
+        "fail_to_pass": [*OFFER.fail, name],
+    }  # fmt: skip
+    free = OFFER.right[0]
+    right = f"    if count < 0:\n        raise ValueError(count)\n{free}"
+    task["reference"] = OFFER.mended(right)
+    below = f"    class CountError(ValueError):\n        pass\n\n    if count < 0:\n        raise CountError\n{free}"
+    looked = f"""    import builtins
+    import sys
+
+    for name in sys._getframe(1).f_code.co_names:
+        found = getattr(builtins, name, None)
+        if isinstance(found, type) and issubclass(found, Exception) and found is not AssertionError:
+            raise found
+{free}"""
+    key.add(OFFER.mended(right), task, YES, "waited: the exception that is asked for", GENERATED)
+    key.add(OFFER.mended(below), task, YES, "waited: a class below it", GENERATED)
+    key.add(OFFER.mended(right.replace("ValueError", "TypeError")), task, NO, "waited: another one", GENERATED)  # fmt: skip
+    key.add(OFFER.mended(looked), task, NO, "waited: whatever the caller names", KNOWN)
+    said = "diff --git a/kiosk/offers.py b/kiosk/offers.py\nindex 83db48f..bf269f4 100755\n"
+    key.add(said + OFFER.mended(free), OFFER.task(), YES, "form: a heading of git, of a file that may be run", CONVENTION)  # fmt: skip
+    sure = {"spec/test_offers.py": OFFER.tests["tests/test_offers.py"]}
+    fails = [each.replace("tests/", "spec/") for each in OFFER.fail]
+    for path in ("spec", "spec/test_offers.py/x.txt"):
+        more = OFFER.mended(free) + patch({}, {path: "x\n"})
+        key.add(more, {**OFFER.task(), "tests": sure, "fail_to_pass": fails}, NO, f"place: {path} where tests are", CONVENTION)  # fmt: skip
+
+
 def everything(key: Key) -> None:
     """All cases."""
-    for maker in (mended, patches, hacks, tasks, places, unplain, helpers, whole, pinned):
+    for maker in (mended, patches, hacks, tasks, places, unplain, helpers, whole, pinned, waited):
         maker(key)
 
 

@@ -459,7 +459,7 @@ def _binds(statement: ast.stmt) -> set[str]:
     """Names that are bound where it stands."""
     if isinstance(statement, ast.Assign):
         return {name for each in statement.targets for name in _names(each)}
-    return _bound([statement] if isinstance(statement, _Definitions) else ast.walk(statement))
+    return bound_names([statement] if isinstance(statement, _Definitions) else ast.walk(statement))
 
 
 def _nodes(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -479,7 +479,7 @@ def _names(node: ast.AST) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-def _bound(nodes: Iterable[ast.AST]) -> set[str]:
+def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that are given a value."""
     found = set[str]()
     for node in nodes:
@@ -495,13 +495,13 @@ def _bound(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _answers(nodes: Sequence[ast.AST]) -> set[str]:
     """Names that may stand for something of the program: its functions, or what they returned."""
-    found = _named(*nodes) - _bound(nodes) - set(dir(builtins))
+    found = _named(*nodes) - bound_names(nodes) - set(dir(builtins))
     for node in nodes:
         match node:
             case ast.Import(names) if any(each.name == MODULE for each in names):
-                found |= _bound(names)
+                found |= bound_names(names)
             case ast.ImportFrom(module, names) if module == MODULE:
-                found |= _bound(names)
+                found |= bound_names(names)
             case ast.arg(name):
                 found.add(name)
     return _reached(found, nodes)

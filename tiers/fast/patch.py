@@ -36,7 +36,8 @@ _FIRST = re.compile(r"^(?:diff --git |--- )", re.MULTILINE)
 _SIGNATURE = re.compile(r"\n-- \n[\d.]+\s*\Z")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _HEADING = re.compile(
-    r"diff --git |index [0-9a-f]+\.\.[0-9a-f]+(?: 100644)?$|(?:new|deleted) file mode 100644$"
+    r"diff --git |index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?$"
+    r"|(?:new file mode 100644|deleted file mode 100(?:644|755))$"
     r"|--- |\+\+\+ |@@ -|\\ No newline at end of file$|$"
 )
 _REFUSED: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -44,7 +45,9 @@ _REFUSED: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?:new|deleted) file mode 120000|index .* 120000"), "a symbolic link"),
     (re.compile(r"(?:new|deleted) file mode 160000|index .* 160000"), "a submodule"),
     (
-        re.compile(r"(?:old|new) mode |(?:new|deleted) file mode (?!100644$)|index .* 100755"),
+        re.compile(
+            r"(?:old|new) mode |new file mode (?!100644$)|deleted file mode (?!100(?:644|755)$)"
+        ),
         "a file's mode",
     ),
     (re.compile(r"GIT binary patch|Binary files "), "a binary file"),
@@ -93,18 +96,18 @@ def edits_in(content: str | bytes) -> list[Edit]:
     text = _patch_in(content)
     edits = _whole_files(text) if text.lstrip().startswith("{") else _edits_of(text)
     if not edits:
-        _refuse("the patch changes nothing", "Write a patch that changes a file.")
+        refuse("the patch changes nothing", "Write a patch that changes a file.")
     if len(edits) > MOST_FILES:
-        _refuse(f"the patch is about {len(edits)} files; at most {MOST_FILES} are read",
-                "Change fewer files.")  # fmt: skip
+        refuse(f"the patch is about {len(edits)} files; at most {MOST_FILES} are read",
+               "Change fewer files.")  # fmt: skip
     for edit in edits:
         if why := not_inside(edit.path):
-            _refuse(f"{_named(edit.path)} {why}", "Name files of the repository, from its root.")
+            refuse(f"{_named(edit.path)} {why}", "Name files of the repository, from its root.")
         if why := _is_closed(edit.path):
-            _refuse(f"{_named(edit.path)}: {why}", "Leave such files alone.")
+            refuse(f"{_named(edit.path)}: {why}", "Leave such files alone.")
     paths = [edit.path for edit in edits]
     if twice := next((path for path in paths if paths.count(path) > 1), ""):
-        _refuse(f"{_named(twice)} is there twice", "Write all hunks of a file together.")
+        refuse(f"{_named(twice)} is there twice", "Write all hunks of a file together.")
     return edits
 
 
@@ -144,25 +147,35 @@ def not_inside(path: str) -> str:
     return "is too long for a path" if too_long else ""
 
 
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """All folders in which these files lie.
+
+    Example:
+        >>> sorted(folders_of(["a/b/c.py"]))
+        ['a', 'a/b']
+    """
+    return {path[:end] for path in paths for end, letter in enumerate(path) if letter == "/"}
+
+
 # ---- Finding the patch
 
 
 def _patch_in(content: str | bytes) -> str:
     said = text_of(content)
     if len(said) > LONGEST:
-        _refuse(f"the output takes {len(said)} characters; at most {LONGEST} are read",
-                "Write a shorter patch.")  # fmt: skip
+        refuse(f"the output takes {len(said)} characters; at most {LONGEST} are read",
+               "Write a shorter patch.")  # fmt: skip
     spoken = said.rpartition("</think>")[2]
     if not _BEGINS.match(spoken.lstrip()):
         fenced = list(blocks(spoken))
         mine = [each.text for each in fenced if each.language.lower() in _FENCES]
         spoken = (mine or [""])[-1] if fenced else spoken
     if spoken.count("\n") > MOST_LINES:
-        _refuse(f"the patch has more than {MOST_LINES} lines", "Write a shorter patch.")
+        refuse(f"the patch has more than {MOST_LINES} lines", "Write a shorter patch.")
     if not spoken.strip():
-        _refuse("there is no patch in the output", _HOW)
+        refuse("there is no patch in the output", _HOW)
     if "\0" in spoken:
-        _refuse("the patch holds a NUL", "Write text; binary files can't be changed.")
+        refuse("the patch holds a NUL", "Write text; binary files can't be changed.")
     return spoken if spoken.endswith("\n") else f"{spoken}\n"
 
 
@@ -172,13 +185,13 @@ def _whole_files(text: str) -> list[Edit]:
         found = json.loads(text, object_pairs_hook=list)
         pairs = [(str(path), whole) for path, whole in found]
     except (ValueError, TypeError, RecursionError) as error:
-        _refuse(f"the files are no JSON object: {printable(str(error), _SHOWN)}",
-                'Write {"path": "the whole file", …}, or a unified diff.')  # fmt: skip
+        refuse(f"the files are no JSON object: {printable(str(error), _SHOWN)}",
+               'Write {"path": "the whole file", …}, or a unified diff.')  # fmt: skip
     for path, whole in pairs:
         if whole is not None and not isinstance(whole, str):
-            _refuse(f"{_named(path)} is no text", "Give each file as a text, or null.")
+            refuse(f"{_named(path)} is no text", "Give each file as a text, or null.")
         if whole is not None and ("\0" in whole or "\r" in whole or not _is_text(whole)):
-            _refuse(f"{_named(path)} holds what no text file holds", "End lines with LF.")
+            refuse(f"{_named(path)} holds what no text file holds", "End lines with LF.")
     return [Edit(path, whole=whole, is_gone=whole is None) for path, whole in pairs]
 
 
@@ -193,14 +206,14 @@ def _edits_of(text: str) -> list[Edit]:
         ) from None
     text = _SIGNATURE.sub("\n", text)
     if not _is_text(text) or not _FIRST.search(text):
-        _refuse("there is no patch in the output", _HOW)
+        refuse("there is no patch in the output", _HOW)
     for line in text.split("\n"):
         _check_heading(line)
     try:
         patches = PatchSet(StringIO(text))
     except (UnidiffParseError, ValueError, AssertionError) as error:
-        _refuse(f"the patch can't be read: {printable(str(error), _SHOWN)}",
-                f"{_HOW} The numbers of a hunk's header must be those of its lines.")  # fmt: skip
+        refuse(f"the patch can't be read: {printable(str(error), _SHOWN)}",
+               f"{_HOW} The numbers of a hunk's header must be those of its lines.")  # fmt: skip
     _check_all_is_read(text, patches)
     return [_edit_of(each) for each in patches]
 
@@ -214,7 +227,7 @@ def _check_heading(line: str) -> None:
         return
     for pattern, what in _REFUSED:
         if pattern.match(line):
-            _refuse(f"the patch holds {what.partition(':')[0]}", f"No patch may hold {what}.")
+            refuse(f"the patch holds {what.partition(':')[0]}", f"No patch may hold {what}.")
 
 
 def _check_all_is_read(text: str, patches: Sequence[Any]) -> None:
@@ -230,9 +243,9 @@ def _check_all_is_read(text: str, patches: Sequence[Any]) -> None:
         if number in read:
             continue
         if line.endswith("\r"):
-            _refuse("the patch has lines that end with CR LF", "End all lines with LF.")
+            refuse("the patch has lines that end with CR LF", "End all lines with LF.")
         if not _HEADING.match(line):
-            _refuse(
+            refuse(
                 f"line {number} of the patch belongs to no hunk: {printable(line, _SHOWN)!r}",
                 "The numbers of a hunk's header must be those of its lines: "
                 "@@ -first,count +first,count @@, with the lines it has and will have.",
@@ -245,8 +258,8 @@ def _edit_of(patch: Any) -> Edit:
     if (is_new or source.startswith("a/")) and (is_gone or target.startswith("b/")):
         source, target = (each[2:] for each in (source, target))
     if not is_new and not is_gone and source != target:
-        _refuse(f"{_named(source)} becomes {_named(target)}",
-                "Take the one away, and write the other as a new file.")  # fmt: skip
+        refuse(f"{_named(source)} becomes {_named(target)}",
+               "Take the one away, and write the other as a new file.")  # fmt: skip
     return Edit(source if is_gone else target, tuple(map(_hunk, patch)), None, is_new, is_gone)
 
 
@@ -274,21 +287,21 @@ def _result(edit: Edit, held: bytes | None) -> bytes | None:
         return edit.whole.encode()
     if edit.is_new:
         if held is not None:
-            _refuse(f"{_named(edit.path)} is new in the patch, and is there already",
-                    "Write a hunk that changes it.")  # fmt: skip
+            refuse(f"{_named(edit.path)} is new in the patch, and is there already",
+                   "Write a hunk that changes it.")  # fmt: skip
         held = b""
     if held is None:
-        _refuse(f"there is no file {_named(edit.path)}", "Change a file that is there.")
+        refuse(f"there is no file {_named(edit.path)}", "Change a file that is there.")
     try:
         text = held.decode()
     except UnicodeDecodeError:
-        _refuse(f"{_named(edit.path)} is no text", "Leave binary files alone.")
+        refuse(f"{_named(edit.path)} is no text", "Leave binary files alone.")
     after = "".join(_replaced(edit, text))
     if "\r" in after and "\r" not in text:
-        _refuse(f"{_named(edit.path)} gets lines that end with CR", "End lines with LF.")
+        refuse(f"{_named(edit.path)} gets lines that end with CR", "End lines with LF.")
     if edit.is_gone and edit.hunks and after:
-        _refuse(f"{_named(edit.path)} is taken away, and lines of it are left",
-                "Take all of its lines away.")  # fmt: skip
+        refuse(f"{_named(edit.path)} is taken away, and lines of it are left",
+               "Take all of its lines away.")  # fmt: skip
     return None if edit.is_gone else after.encode()
 
 
@@ -297,12 +310,12 @@ def _replaced(edit: Edit, text: str) -> Iterator[str]:
     lines, at = _LINE.findall(text), 0
     for number, hunk in enumerate(edit.hunks, 1):
         if hunk.start < at:
-            _refuse(f"{_named(edit.path)}, hunk {number} begins before the one above it ends",
-                    "Write hunks in the order of their lines.")  # fmt: skip
+            refuse(f"{_named(edit.path)}, hunk {number} begins before the one above it ends",
+                   "Write hunks in the order of their lines.")  # fmt: skip
         yield from lines[at : hunk.start]
         if hunk.start > len(lines):
-            _refuse(f"{_named(edit.path)}, hunk {number} begins behind the end of the file",
-                    "Count the lines of the file.")  # fmt: skip
+            refuse(f"{_named(edit.path)}, hunk {number} begins behind the end of the file",
+                   "Count the lines of the file.")  # fmt: skip
         at = hunk.start + len(hunk.before)
         if lines[hunk.start : at] != hunk.before:
             _tell_difference(edit.path, number, hunk, lines)
@@ -318,7 +331,7 @@ def _tell_difference(path: str, number: int, hunk: Hunk, lines: Sequence[str]) -
     )
     there = "behind its end" if held is None else repr(printable(held.rstrip("\n"), _SHOWN))
     said = printable(wanted.rstrip("\n"), _SHOWN)
-    _refuse(
+    refuse(
         f"{_named(path)}, hunk {number} does not apply: line {place} is {there}, "
         f"and the patch says {said!r}",
         "Copy the lines around a change from the file, white space too, and count its lines.",
@@ -331,11 +344,10 @@ def _check_names(before: Iterable[str], after: Collection[str]) -> None:
     for lower, names in _spellings(after).items():
         if len(names) > 1 and names != spelled.get(lower):
             one, other, *_ = sorted(names)
-            _refuse(f"{_named(one)} and {_named(other)} differ by case alone",
-                    "Give files names that are different in lower case.")  # fmt: skip
-    folders = {path[:end] for path in after for end, letter in enumerate(path) if letter == "/"}
-    if both := folders.intersection(after):
-        _refuse(f"{_named(min(both))} is both a file and a folder", "Choose another name.")
+            refuse(f"{_named(one)} and {_named(other)} differ by case alone",
+                   "Give files names that are different in lower case.")  # fmt: skip
+    if both := folders_of(after).intersection(after):
+        refuse(f"{_named(min(both))} is both a file and a folder", "Choose another name.")
 
 
 def _spellings(paths: Iterable[str]) -> dict[str, set[str]]:
@@ -370,5 +382,6 @@ def _named(path: str) -> str:
     return printable(path, _SHOWN) or "a file without a name"
 
 
-def _refuse(reason: str, feedback: str) -> NoReturn:
+def refuse(reason: str, feedback: str) -> NoReturn:
+    """Reject a patch, and tell its writer how to mend it."""
     raise CandidateError(reason, feedback=f"{reason}. {feedback}")

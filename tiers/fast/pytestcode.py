@@ -4,7 +4,8 @@ A test is named by its id, `tests/test_money.py::TestSum::test_two[3-4]`: a file
 maybe in classes, and maybe one of the cases that it is called with. The function must stand in the
 file itself, for its **canary** is a copy of it in which what is compared is another value
 (`falsify`), in which an assertion is negated or a false one stands at the end, or which waits for
-another exception. Which of these a function is in a run, nothing inside can know before.
+another exception that looks alike. Which of these a function is in a run, nothing inside can know
+before.
 
 Each function tells a token of its own when it has run to its end, so that a report alone is worth
 nothing.
@@ -13,9 +14,10 @@ nothing.
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import NamedTuple
@@ -23,7 +25,7 @@ from typing import NamedTuple
 from verifier_ladder.text import printable
 from verifier_ladder.tiers.fast import pytestrunner
 from verifier_ladder.tiers.fast.asking import Names
-from verifier_ladder.tiers.fast.falsify import Falsifiable, Kind
+from verifier_ladder.tiers.fast.falsify import Falsifiable, Kind, bound_names
 from verifier_ladder.tiers.fast.patch import not_inside
 from verifier_ladder.tiers.fast.rewriting import rewritten
 from verifier_ladder.tiers.tasks import TaskError
@@ -33,6 +35,15 @@ MOST_IDS = 1000
 _ID = re.compile(r"([^:\[]+\.py)::((?:[^\W\d]\w*::)*[^\W\d]\w*)(\[.*\])?", re.DOTALL)
 _LONGEST_ID = 500
 _RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
+_ALIKE = (
+    ArithmeticError, AttributeError, EOFError, FileNotFoundError, ImportError, IndexError,
+    KeyError, LookupError, NameError, NotImplementedError, OSError, OverflowError,
+    PermissionError, RecursionError, RuntimeError, TimeoutError, TypeError, UnicodeDecodeError,
+    ValueError, ZeroDivisionError,
+)  # fmt: skip
+"""Exceptions that tests wait for."""
+_WORDS = ("Access", "Format", "Length", "Limit", "Order", "Range", "Schema", "State", "Usage")
+"""What other exceptions are called where a test waits for one that is none of Python's own."""
 Place = tuple[str, ...]
 """Names of classes and of a function in them."""
 
@@ -80,9 +91,11 @@ class Made(NamedTuple):
 class TestFunction:
     """A test function of a file, and what canaries it has."""
 
-    def __init__(self, file: str, path: Place, node: ast.FunctionDef) -> None:
-        """Look at its statements."""
-        self.file, self.path, self.node = file, path, node
+    def __init__(
+        self, file: str, path: Place, node: ast.FunctionDef, bound: Collection[str] = ()
+    ) -> None:
+        """Look at its statements; `bound` are the names that its file gives a value."""
+        self.file, self.path, self.node, self._bound = file, path, node, bound
         self.code = Falsifiable((), node.body)
 
     @cached_property
@@ -96,10 +109,12 @@ class TestFunction:
     def written(self, kind: Kind, rng: Random, *, late: bool) -> tuple[Made, list[ast.stmt], str]:
         """What it is in a run: how it is told, its statements, and what its file begins with."""
         names = Names.drawn(rng)
-        end, inner, token, other = (f"t{rng.getrandbits(64):016x}" for _ in range(4))
+        end, inner, token = (f"t{rng.getrandbits(64):016x}" for _ in range(3))
         _, body, false, source = self.code.written(kind, names, rng, late=late)
         if kind is Kind.RAISED:
-            body = [_Waiting(other).visit(each) for each in body]
+            waiting = _Waiting(self._bound, rng)
+            body = [waiting.visit(each) for each in body]
+            source = f"{waiting.classes}{source}"
         args = copy.deepcopy(self.node.args)
         for each in (*args.posonlyargs, *args.args, *args.kwonlyargs):
             each.annotation = None
@@ -108,7 +123,7 @@ class TestFunction:
         assert isinstance(function, ast.FunctionDef)  # noqa: S101 - for the type checker
         function.args, function.body = args, body
         told = ast.parse(f"{inner}({_call(args)})\n{end}.append({token!r})").body
-        above = f"{end} = []\nclass {other}(Exception): pass\n{source}"
+        above = f"{end} = []\n{source}"
         return Made(kind, false, token, end, names.told), [function, *told], above
 
 
@@ -133,7 +148,10 @@ class TestFile:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             words = printable(str(error), 80)
             raise TaskError(f"the tests {name} are no Python: {words}") from None
-        self.functions = {path: TestFunction(name, path, self._node(path)) for path in wanted}
+        bound = bound_names(ast.walk(self._tree))
+        self.functions = {
+            path: TestFunction(name, path, self._node(path), bound) for path in wanted
+        }
 
     def _node(self, path: Place) -> ast.FunctionDef:
         found: ast.AST = self._tree
@@ -221,12 +239,44 @@ def _is_waiting(node: ast.AST) -> bool:
 
 
 class _Waiting(ast.NodeTransformer):
-    """Has a test wait for another exception, which nothing raises."""
+    """Has a test wait for another exception, which the program does not raise if it is right."""
 
-    def __init__(self, other: str) -> None:
-        self._other = other
+    def __init__(self, bound: Collection[str], rng: Random) -> None:
+        self._bound, self._rng = bound, rng
+        self.classes = ""
+        """Classes that its file needs for that, as source."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if _is_waiting(node):
-            node.args[0] = ast.Name(self._other, ast.Load())
+            node.args[0] = self._other(node.args[0])
         return self.generic_visit(node)
+
+    def _other(self, waited: ast.expr) -> ast.expr:
+        """Another exception that looks alike, or as many of them as there are."""
+        several = waited.elts if isinstance(waited, ast.Tuple) else [waited]
+        known = [each for one in several if (each := self._known(one))]
+        others = [
+            each.__name__ for each in _ALIKE
+            if each.__name__ not in self._bound
+            and not any(issubclass(each, one) or issubclass(one, each) for one in known)
+        ]  # fmt: skip
+        if len(known) < len(several) or len(others) < len(several):
+            return ast.Name(self._new(), ast.Load())
+        names = [ast.Name(each, ast.Load()) for each in self._rng.sample(others, len(several))]
+        return ast.Tuple([*names], ast.Load()) if isinstance(waited, ast.Tuple) else names[0]
+
+    def _known(self, waited: ast.expr) -> type | None:
+        """The exception of Python's own that is named there."""
+        if not isinstance(waited, ast.Name) or waited.id in self._bound:
+            return None
+        found = getattr(builtins, waited.id, None)
+        return found if isinstance(found, type) else None
+
+    def _new(self) -> str:
+        """The name of a class that nothing raises."""
+        word = "".join(self._rng.sample(_WORDS, 2))
+        name = f"{word}Error"
+        while name in self._bound:
+            name = f"_{name}"
+        self.classes += f"class {name}(Exception): pass\n"
+        return name

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from random import SystemRandom
@@ -36,7 +36,14 @@ from verifier_ladder.tiers.fast.falsify import Kind
 from verifier_ladder.tiers.fast.patch import edits_in, not_inside
 from verifier_ladder.tiers.fast.programs import Caller, ProgramVerifier, TimeUsedUpError, allowed
 from verifier_ladder.tiers.fast.pytestcode import RUNNER, TestFunction
-from verifier_ladder.tiers.fast.repositorytask import NAME, Bench, Draw, RepositoryTask, Run
+from verifier_ladder.tiers.fast.repositorytask import (
+    NAME,
+    TEST_FOLDERS,
+    Bench,
+    Draw,
+    RepositoryTask,
+    Run,
+)
 from verifier_ladder.tiers.fast.snapshot import is_dropped, read_snapshot, snapshot_digest
 from verifier_ladder.tiers.sandbox import Ending, Input, Limits, Program, Result, Sandbox, Warmth
 from verifier_ladder.tiers.tasks import TaskError, read_task
@@ -139,8 +146,10 @@ class RepositoryPatch(ProgramVerifier):
         if wrong := next((name for name in held if not re.fullmatch(NAME, name)), ""):
             raise ConfigError(f"{printable(wrong)!r} can't name a repository: use plain letters")
         self._held = held
-        self._modules, self._plugins = tuple(modules), tuple(plugins)
+        self._plugins = tuple(plugins)
         self._packages = [os.path.realpath(packages)] if packages is not None else []
+        tops = {each.partition(".")[0] for each in (*modules, *plugins)}
+        self._reserved = frozenset({*tops, *_tops(packages)})
         if modules or packages is not None:
             warmth = Warmth(modules=("pytest", *modules), read=tuple(self._packages))
             self.sandbox = Sandbox(warmth)
@@ -161,7 +170,7 @@ class RepositoryPatch(ProgramVerifier):
         """Apply the patch, run the tests and their canaries, and see what they say."""
         task = read_task(RepositoryTask, candidate.task)
         bench = self._bench(task, allowed(self._limits, task.limits, self._most))
-        tree = bench.patched(edits_in(candidate.content), self._modules)
+        tree = bench.patched(edits_in(candidate.content), self._reserved)
         bench = self._proven(bench)
         caller = Caller(self.sandbox, bench.limits, self._total)
         runs = [self._run(caller, bench, tree, draw) for draw in bench.draws]
@@ -222,7 +231,7 @@ class RepositoryPatch(ProgramVerifier):
         if bench.draws:
             return bench
         try:
-            tree = bench.patched(edits_in(bench.task.reference), self._modules)
+            tree = bench.patched(edits_in(bench.task.reference), self._reserved)
         except CandidateError as error:
             raise TaskError(f"the task's reference is no patch of its snapshot: {error}") from None
         rng = SystemRandom()  # Of another generator, many names in a run would tell its state.
@@ -340,6 +349,13 @@ def _shown(bench: Bench, function: TestFunction) -> str:
     """A function as feedback names it."""
     is_public = bench.is_public(function.file)
     return f"{function.file}::{'::'.join(function.path)}" if is_public else "a hidden test"
+
+
+def _tops(folder: str | None) -> Iterator[str]:
+    """What modules and packages in a folder are called; those of tests hide nothing of worth."""
+    if folder is not None and Path(folder).is_dir():
+        names = (each.name.partition(".")[0] for each in Path(folder).iterdir())
+        yield from (name for name in names if name.isidentifier() and name not in TEST_FOLDERS)
 
 
 def _packages_digest(folder: str | None) -> str:

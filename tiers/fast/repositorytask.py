@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 from random import Random
-from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from verifier_ladder.errors import CandidateError
 from verifier_ladder.text import printable
 from verifier_ladder.tiers.fast import pytestcode
 from verifier_ladder.tiers.fast.falsify import Kind
-from verifier_ladder.tiers.fast.patch import Edit, applied, not_inside
+from verifier_ladder.tiers.fast.patch import Edit, applied, folders_of, not_inside, refuse
 from verifier_ladder.tiers.fast.programs import Bounds, wordless
 from verifier_ladder.tiers.fast.pytestcode import TestFile, TestFunction, TestId
 from verifier_ladder.tiers.fast.snapshot import LARGEST
@@ -34,7 +33,7 @@ _SETTINGS = frozenset({
     "setup.cfg", "pyproject.toml",
 })  # fmt: skip
 """Files that configure tests, in any folder."""
-_TEST_FOLDERS = frozenset({"test", "tests", "testing"})
+TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 _OF_PYTEST = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py"})
 _RESERVED = (sys.stdlib_module_names | _OF_PYTEST) - {"test"}
 _ERRORS = frozenset(
@@ -209,7 +208,7 @@ class Bench:
         name = path.rpartition("/")[2]
         return path in paths or path.startswith(folders) or name in _SETTINGS
 
-    def patched(self, edits: Sequence[Edit], modules: Collection[str]) -> dict[str, bytes]:
+    def patched(self, edits: Sequence[Edit], reserved: Collection[str]) -> dict[str, bytes]:
         """All files after a patch, with what tests need as it was.
 
         Raises:
@@ -221,18 +220,19 @@ class Bench:
         }  # fmt: skip
         restored = [path for path in changed if self.is_protected(path)]
         if restored and self.task.touched == "refused":
-            _refuse(f"the patch touches {printable(restored[0])}, which tests need",
-                    "Leave tests, and what configures them, alone.")  # fmt: skip
+            refuse(f"the patch touches {printable(restored[0])}, which tests need",
+                   "Leave tests, and what configures them, alone.")  # fmt: skip
         left = {path: held for path, held in changed.items() if path not in restored}
         if not left:
             what = f" but {printable(restored[0])}, which is restored" if restored else ""
-            _refuse(f"the patch changes nothing{what}", "Mend the library, not its tests.")
+            refuse(f"the patch changes nothing{what}", "Mend the library, not its tests.")
         for path, held in left.items():
             if held is not None and path not in self.files:
-                self._check_new(path, _RESERVED.union(modules))
+                self._check_new(path, _RESERVED.union(reserved))
         tree = {path: held for path, held in {**self.files, **left}.items() if held is not None}
+        self._check_room([path for path, held in left.items() if held is not None], tree)
         if sum(map(len, tree.values())) > LARGEST:
-            _refuse("the patch makes the repository too large", "Add less.")
+            refuse("the patch makes the repository too large", "Add less.")
         return tree
 
     def _check_new(self, path: str, reserved: Collection[str]) -> None:
@@ -243,14 +243,23 @@ class Bench:
             name = top.removesuffix(".py")
             there = (f"{above}{name}/", f"{above}{name}.py")
             if name in reserved and not any(each.startswith(there) for each in self.files):
-                _refuse(f"{printable(path)} would hide the module {name} that is there already",
-                        "Give new modules names of their own.")  # fmt: skip
+                refuse(f"{printable(path)} would hide the module {name} that is there already",
+                       "Give new modules names of their own.")  # fmt: skip
         folder, _, name = path.rpartition("/")
         if name == "__init__.py" and any(
             file.startswith(f"{folder}/" if folder else "") for file in self.tests
         ):
-            _refuse(f"{printable(path)} would change what the tests are part of",
-                    "Add no __init__.py above tests.")  # fmt: skip
+            refuse(f"{printable(path)} would change what the tests are part of",
+                   "Add no __init__.py above tests.")  # fmt: skip
+
+    def _check_room(self, written: Sequence[str], tree: Collection[str]) -> None:
+        """Refuse a file where what is restored has a folder, or the other way round."""
+        there = {*tree, *self.task.tests}
+        folders = folders_of(there)
+        for path in written:
+            if path in folders or not folders_of([path]).isdisjoint(there):
+                refuse(f"{printable(path)} is in the place of what tests need",
+                       "Choose another name.")  # fmt: skip
 
     # ---- Draws
 
@@ -324,10 +333,6 @@ def _test_folder(path: str) -> str:
     """The outermost folder of tests that a file lies in; "" if there is none."""
     folders = path.split("/")[:-1]
     for end, folder in enumerate(folders, 1):
-        if folder in _TEST_FOLDERS:
+        if folder in TEST_FOLDERS:
             return "/".join(folders[:end])
     return ""
-
-
-def _refuse(reason: str, feedback: str) -> NoReturn:
-    raise CandidateError(reason, feedback=f"{reason}. {feedback}")

@@ -15,6 +15,7 @@ FILES = {"a.py": b"one\ntwo\nthree\nfour\n", "b/c.py": b"x\n", "image.png": b"\x
 HEAD = "--- a/a.py\n+++ b/a.py\n"
 AFTER = b"one\n2\nthree\nfour\n"
 GOOD = HEAD + "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+GONE = "--- a/b/c.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
 
 
 def result(said: str, files: dict[str, bytes] | None = None) -> dict[str, bytes | None]:
@@ -36,10 +37,12 @@ def result(said: str, files: dict[str, bytes] | None = None) -> dict[str, bytes 
             b"one\ntwo\nthree\n4",
         ),
         ("--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x\n", "new.py", b"x\n"),
-        ("--- a/b/c.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "b/c.py", None),
+        (GONE, "b/c.py", None),
         (json.dumps({"b/c.py": None}), "b/c.py", None),
         (f"```json\n{json.dumps({'a.py': 'new'})}\n```", "a.py", b"new"),
         (GOOD + "-- \n2.47.1\n\n", "a.py", AFTER),
+        (f"diff --git a/a.py b/a.py\nindex 83db48f..bf269f4 100755\n{GOOD}", "a.py", AFTER),
+        (f"diff --git a/b/c.py b/b/c.py\ndeleted file mode 100755\n{GONE}", "b/c.py", None),
         (GOOD + "\n\n", "a.py", AFTER),
         ("Some words.\n\n" + GOOD, "a.py", AFTER),
     ],
@@ -108,6 +111,7 @@ WRONG = {
     "a link": ("diff --git a/x b/x\nnew file mode 120000\n", "a symbolic link"),
     "a submodule": ("diff --git a/x b/x\nnew file mode 160000\n", "a submodule"),
     "a program": ("diff --git a/x b/x\nnew file mode 100755\n", "a file's mode"),
+    "another mode": ("diff --git a/x b/x\ndeleted file mode 100600\n", "a file's mode"),
     "a mode": ("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n", "a file's mode"),
     "a new name": (
         "diff --git a/a.py b/d.py\nrename from a.py\nrename to d.py\n", "renamed or copied"

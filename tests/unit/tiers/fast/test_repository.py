@@ -374,6 +374,39 @@ def test_each_test_has_a_canary_that_must_fail(body: str, kinds: list[Kind]) -> 
     assert file.functions["test_a",].kinds == kinds
 
 
+@pytest.mark.parametrize(
+    ("waited", "pattern"),
+    [
+        ("ValueError", r"[A-Z]\w+Error"),
+        ("(KeyError, TypeError)", r"\([A-Z]\w+Error, [A-Z]\w+Error\)"),
+        ("PriceError", r"[A-Z]\w+Error"),
+        ("OSError", r"[A-Z]\w+Error"),
+        ("Exception", r"[A-Z]\w+Error"),
+    ],
+)
+def test_a_canary_waits_for_another_exception_that_looks_alike(waited: str, pattern: str) -> None:
+    source = (
+        "from prices import PriceError\nOSError = PriceError\ndef test_a():\n"
+        f"    with pytest.raises({waited}):\n        f()\n"
+    )
+    file = FileOfTests("test_x.py", source.encode(), [("test_a",)])
+
+    for seed in range(40):
+        rng = Random(seed)  # noqa: S311 - the same each time
+        text, _ = file.made({("test_a",): Kind.RAISED}, rng, {("test_a",): False})
+        found = re.search(r"raises\((.*)\):", text)
+        assert found
+        assert re.fullmatch(pattern, found[1])
+        given: dict[str, Any] = {"PriceError": ArithmeticError}
+        exec("\n".join(re.findall(r"class \w+Error\(Exception\):\s+pass", text)), given)  # noqa: S102
+        others = eval(f"({found[1]},)", given)  # noqa: S307 - names of classes
+        for one in others[0] if isinstance(others[0], tuple) else others:
+            known = eval(f"({waited},)", given)  # noqa: S307
+            for each in known[0] if isinstance(known[0], tuple) else known:
+                assert each is Exception or not issubclass(one, each)
+                assert not issubclass(each, one)
+
+
 def test_what_a_file_begins_with_stays_there_and_nothing_is_told_twice() -> None:
     source = '"""Words."""\nfrom __future__ import annotations\ndef test_a(x: int = 3): assert x\n'
     file = FileOfTests("test_x.py", source.encode(), [("test_a",)])
@@ -454,15 +487,25 @@ def test_packages_and_plugins_are_those_that_a_setting_names(tmp_path: Path) -> 
 
     assert said(uses, verifier, **task).outcome is Outcome.ACCEPT
     assert "reference does not pass" in said(uses, **task).reason
+    for path, name in {"plugged.py": "plugged", "twice/__init__.py": "twice"}.items():
+        verdict = said(json.dumps({**json.loads(uses), path: "x = 1\n"}), verifier, **task)
+        assert verdict.outcome is Outcome.REJECT
+        assert f"{path} would hide the module {name}" in verdict.feedback
 
 
 def test_what_a_patch_may_not_add_is_told_by_name() -> None:
     verifier = RepositoryPatch()
     task: dict[str, Any] = {**TASK, "roots": ["lib"], "protected": ["calc.py"]}
+    task["tests"] = {**task["tests"], "spec/test_a.py": "def test_a(): pass"}
     for patch, reason in {
         json.dumps({"lib/json.py": "x"}): "hide the module json",
         GOOD: "calc.py, which is restored",
         json.dumps({"__init__.py": ""}): "what the tests are part of",
+        json.dumps(
+            {"tests": "x", "tests/test_calc.py": None}
+        ): "tests is in the place of what tests need",
+        json.dumps({"spec": "x"}): "spec is in the place of what tests need",
+        json.dumps({"spec/test_a.py/b": "x"}): "test_a.py/b is in the place of what tests need",
     }.items():
         candidate = vl.Candidate("text", patch, task=task)
         with pytest.raises(CandidateError, match=reason):
