@@ -604,7 +604,8 @@ class TurnCriticality(_Played):
     says how far they can: where 2 % of actions lose 100, 16 continuations mostly meet none,
     and under half of the intervals hold the truth. A trajectory that makes the policy refuse has
     no criticality, however often it is tried. The expected cost takes continuations to end where
-    the trajectory does; actions that are being drawn when a check fails are not charged.
+    the trajectory does, and budgets count no more than they reserve by it: where continuations
+    are longer, more is spent. Actions that are being drawn when a check fails are not charged.
 
     Example:
         >>> from verifier_ladder.taskenvironment import StepResult
