@@ -153,6 +153,8 @@ _TOOLS: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {
     "move_file": (FileDesk._move, ("path", "to")),  # noqa: SLF001
     "list_files": (FileDesk._list, ()),  # noqa: SLF001
 }
+TOOLS: Final[Mapping[str, tuple[str, ...]]] = {name: of for name, (_, of) in _TOOLS.items()}
+"""The names of each tool's parameters."""
 
 
 def _tool(name: str) -> tuple[Callable[..., str], tuple[str, ...]]:

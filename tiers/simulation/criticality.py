@@ -9,38 +9,49 @@ continuations from (h_t, a_t), minus that from the history h_t with the action d
 | `replayed-criticality` | the recorded actions | the recorded outcome, minus that without a_t |
 
 For the first, continuations from (h_t, a_t) are those from h_(t+1), so that T turns take T + 1
-rounds of continuations and not 2 T. All rounds have common seeds: the n-th action of the k-th
-continuation is drawn by the same seed in each, and differences are taken in pairs.
+rounds of continuations and not 2 T. All rounds of a trajectory have common seeds: the n-th action
+of the k-th continuation is drawn by the same seed in each, and differences are taken in pairs.
+Another trajectory has others, so that errors average out over many.
 
-**Chance of the environment** is that of the episode's seed: a snapshot holds what will be thrown,
-so a criticality says what an action did for the outcome in this episode, luck included.
+**Chance of the environment** follows from the task's seed. A snapshot holds the state of the
+random numbers, so all continuations from one history meet the same ones: a criticality says what
+an action did in this episode, and not on average over episodes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import fields, replace
 from hashlib import sha256
 from importlib.metadata import entry_points
+from itertools import cycle
 from math import sqrt
 from statistics import fmean
 from typing import Any, ClassVar, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from verifier_ladder.arguments import checked
 from verifier_ladder.asynchronous import AsyncVerifier
-from verifier_ladder.candidate import Action, Candidate, Turn
+from verifier_ladder.candidate import Action, Candidate, Terminate, ToolCall, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.keys import digest
 from verifier_ladder.registry import REGISTRY, load
 from verifier_ladder.sourcecode import fingerprint
 from verifier_ladder.student import student
 from verifier_ladder.taskenvironment import Environment
-from verifier_ladder.text import printable
+from verifier_ladder.text import mended, printable
 from verifier_ladder.tier import Tier
+from verifier_ladder.tiers.desk import SQL
+from verifier_ladder.tiers.filedesk import TOOLS as FILE_TOOLS
 from verifier_ladder.tiers.simulation.chatendpoint import ChatEndpoint
 from verifier_ladder.tiers.tasks import TaskError
+from verifier_ladder.trajectory import from_text
 from verifier_ladder.verdict import Outcome, TurnVerdict, Verdict
 from verifier_ladder.verifiers import Verifier
 
@@ -52,6 +63,15 @@ SYSTEM: Final = (
     "You act in an environment, one action at a time. Answer with the next action alone."
 )
 """What a policy at an endpoint is told before all else."""
+CALLING: Final = (
+    'Call a tool with <tool_call>{"name": …, "arguments": {…}}</tool_call>. '
+    "Text without a call is your answer, and ends the episode."
+)
+"""What it is told as well where its actions are calls of tools."""
+DESK: Final = "desk"
+"""The entry point of the environment of `final-state`, whose actions are calls of tools."""
+CUT: Final = " […]"
+"""What stands at the end of a text that is shown in part."""
 Make = Callable[[Mapping[str, Any]], Environment]
 """Makes an environment for a task; its episode is begun with the task's `seed`, or 0."""
 _SAMPLING: Final = {"temperature": 1.0, "max_tokens": 1024}
@@ -93,6 +113,11 @@ class Policy(ABC):
     seconds: float = 0.0
     """Processor time of one action, about."""
 
+    def for_task(self, task: Mapping[str, Any]) -> Policy:
+        """Who plays on in a task; itself, unless it must know of the task to act."""
+        del task
+        return self
+
     @abstractmethod
     async def draw(self, first: str, turns: Sequence[Turn], seed: int) -> Drawn:
         """Draw the next action.
@@ -109,20 +134,34 @@ class Policy(ABC):
 
 
 class EndpointPolicy(Policy):
-    """A model behind an OpenAI-compatible chat endpoint, whose answers are actions as text.
+    """A model behind an OpenAI-compatible chat endpoint, whose answers are actions.
 
-    Observations are what the user says, and actions what the assistant does.
+    It is told the names and parameters of the task's `tools`, then as the user the task's
+    `prompt`, where that is text, and the first observation. Actions are what the assistant says,
+    and observations what the user does. Halves of characters become U+FFFD.
+
+    **What is no action.** A refusal, an answer that is cut off, and a conversation that the
+    service says is too long are failures of the policy: the check is tried again. Actions and
+    observations are cut to `longest` bytes in all, so that long ones don't bring this about.
 
     Example:
         >>> EndpointPolicy(model="agent-7b", url="http://127.0.0.1:8000/v1").settings["model"]
         'agent-7b'
     """
 
-    def __init__(self, *, system: str = SYSTEM, **endpoint: Any) -> None:
+    @checked(longest=1000)
+    def __init__(
+        self, *, system: str = SYSTEM, calls: bool = False, longest: int = 24_000, **endpoint: Any
+    ) -> None:
         """Describe the policy; nothing is asked yet.
 
         Args:
             system: What it is told before all else.
+            calls: Whether its actions are calls of tools, in any form that `from_text` reads; of
+                several in one answer the first is taken, and an answer without one is the end of
+                the episode. Else its answers are the actions.
+            longest: Bytes of actions and observations that it is shown. Where there are more,
+                each is cut to an equal share, and `[…]` marks the cut.
             endpoint: `EndpointSettings`; it is sampled at temperature 1 unless they say so.
 
         Raises:
@@ -132,72 +171,131 @@ class EndpointPolicy(Policy):
             self._endpoint = ChatEndpoint(**{"sampling": _SAMPLING, **endpoint})
         except TypeError as error:
             raise ConfigError(f"policy: {error}") from None
-        self.system = system
-        self.settings = {**self._endpoint.settings, "system": system}
+        self.system, self._calls, self._longest = system, calls, longest
+        self.prompt, self.tools = "", list[dict[str, Any]]()
+        told = {"system": system, "calls": calls, "longest": longest}
+        self.settings = {**self._endpoint.settings, **told}
         self.secrets, self.env = self._endpoint.secrets, self._endpoint.env
         self.money = self._endpoint.price(1000, 50)
         self.seconds = 0.002
 
+    def for_task(self, task: Mapping[str, Any]) -> EndpointPolicy:
+        """The same model, told of a task's prompt and tools."""
+        made, prompt = copy(self), task.get("prompt")
+        made.prompt = prompt if isinstance(prompt, str) else ""
+        made.tools = _tools(task, is_desk=self._calls)
+        return made
+
     async def draw(self, first: str, turns: Sequence[Turn], seed: int) -> Drawn:
         """Ask the model for its next action."""
-        said = [("system", self.system), ("user", first)]
-        for turn in turns:
-            said += [("assistant", turn.text), ("user", turn.observation)]
-        messages = [{"role": role, "content": text} for role, text in said]
+        asked = "\n\n".join(filter(None, (self.prompt, first)))
+        done = [text for turn in turns for text in (self._written(turn), turn.observation)]
+        said = [("system", self._told()), ("user", asked)]
+        said += zip(cycle(("assistant", "user")), fitting(done, self._longest))
+        messages = [{"role": role, "content": mended(text)} for role, text in said]
         completion = await self._endpoint.continued(messages, seed)
         if completion.is_refusal:
             raise ToolError("the policy refuses to act, so it can't play on")
-        return Drawn(completion.text.strip(), self._endpoint.paid([completion]))
+        action = self._action(completion.text.strip())
+        return Drawn(action, self._endpoint.paid([completion]))
+
+    def _told(self) -> str:
+        tools = (
+            f"Tools: {json.dumps(self.tools, ensure_ascii=False, default=str)}"
+            if self.tools
+            else ""
+        )
+        return "\n".join(filter(None, (self.system, tools, CALLING if self._calls else "")))
+
+    def _written(self, turn: Turn) -> str:
+        """An action, in the form in which it is asked for."""
+        is_call = self._calls and isinstance(turn.action, ToolCall)
+        return f"<tool_call>{turn.text}</tool_call>" if is_call else turn.text
+
+    def _action(self, text: str) -> Action:
+        if not self._calls:
+            return text
+        found = from_text(text, [tool["name"] for tool in self.tools])
+        if not found or isinstance(found[0].action, str):
+            return Terminate(text)
+        return found[0].action
+
+
+def _tools(task: Mapping[str, Any], *, is_desk: bool) -> list[dict[str, Any]]:
+    """Names and parameters of a task's tools, with those that a desk has by itself."""
+    listed = task.get("tools")
+    found = [
+        {"name": tool["name"], "parameters": tool.get("parameters", [])}
+        for tool in (listed if isinstance(listed, (list, tuple)) else ())
+        if isinstance(tool, Mapping) and isinstance(tool.get("name"), str)
+    ]
+    if is_desk and task.get("sql"):
+        found.append({"name": SQL, "parameters": ["query"]})
+    if is_desk and task.get("files") is not None:
+        found += [{"name": name, "parameters": [*of]} for name, of in FILE_TOOLS.items()]
+    return found
+
+
+def fitting(texts: Sequence[str], most: int) -> list[str]:
+    """Texts, of which the long ones are cut where all together have too many bytes.
+
+    Example:
+        >>> fitting(["go", "a long way to go"], 12)
+        ['go', 'a long […]']
+    """
+    written = [mended(text).encode() for text in texts]
+    if sum(map(len, written)) <= most:
+        return list(texts)
+    share = most // len(written)
+    return [
+        text if len(whole) <= share else whole[:share].decode("utf-8", "ignore") + CUT
+        for text, whole in zip(texts, written, strict=True)
+    ]
 
 
 # ---- Episodes
 
 
-class History(NamedTuple):
-    """A history, and the state of the environment after it."""
+def taken_again(environment: Environment, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Take a trajectory's actions again in an episode that has begun, to its end.
 
-    first: str
-    turns: tuple[Turn, ...]
-    state: bytes
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no action may follow."""
-        return _is_over(self.turns)
-
-
-def histories(environment: Environment, turns: Sequence[Turn], seed: int) -> list[History]:
-    """Take a trajectory's actions again, and keep where it stood before and after each.
+    Returns:
+        The turns, with what the environment says of each.
 
     Raises:
         TaskError: If the environment shows something else than the trajectory says it did.
     """
-    first = environment.reset(seed)
-    kept = [History(first, (), environment.snapshot())]
+    taken: list[Turn] = []
     for place, turn in enumerate(turns):
-        if kept[-1].is_over:
-            break
-        seen = _step(environment, turn.action)
+        seen = _step(environment, turn)
         if turn.observation and turn.observation != seen.observation:
             raise TaskError(
                 f"the replayed observation of turn {place} differs: the trajectory was made in "
                 "another environment, or with another seed"
             )
-        kept.append(History(first, (*kept[-1].turns, seen), environment.snapshot()))
-    return kept
+        taken.append(seen)
+        if _is_over(taken):
+            break
+    return tuple(taken)
 
 
 def _is_over(turns: Sequence[Turn]) -> bool:
     return bool(turns) and (turns[-1].terminated or turns[-1].truncated)
 
 
-def _step(environment: Environment, action: Action) -> Turn:
-    step = environment.step(action)
-    return Turn(action, **{each.name: getattr(step, each.name) for each in fields(step)})
+def _step(environment: Environment, turn: Turn) -> Turn:
+    """A turn whose action is taken: what the environment says of it, and all else kept."""
+    step = environment.step(turn.action)
+    return replace(turn, **{each.name: getattr(step, each.name) for each in fields(step)})
 
 
 def seed_of(seed: int, continuation: int, place: int) -> int:
     """The seed of the action at a place of a continuation: the same in every round.
+
+    Args:
+        seed: Of all rounds of one trajectory.
+        continuation: Which one of a round.
+        place: How many actions the episode has before it.
 
     Example:
         >>> seed_of(0, 3, 5) == seed_of(0, 3, 5) != seed_of(0, 4, 5)
@@ -266,7 +364,7 @@ class _Played(AsyncVerifier):
     def __init__(
         self,
         *,
-        environment: Make | str = "desk",
+        environment: Make | str = DESK,
         policy: Policy | Mapping[str, Any] | None = None,
         outcome: Verifier | str = RETURN,
         continuations: int = 16,
@@ -281,13 +379,15 @@ class _Played(AsyncVerifier):
         Args:
             environment: What makes an environment of a task, or its entry point of group
                 `verifier_ladder.environments`; `"desk"` makes the one that `final-state` uses.
-            policy: Who plays on, or the settings of an `EndpointPolicy`.
+            policy: Who plays on, or the settings of an `EndpointPolicy`; its actions are calls of
+                tools where the environment is `"desk"`.
             outcome: `"return"`, the sum of an episode's rewards; or a verifier that judges the
-                episode, or its name: its score, 1 for an accept without one, 0 for a reject.
+                episode, or its name: 0 for a reject, the score of an accept, or 1 if it has none.
             continuations: How many are played from each history.
             most_turns: Turns after which an episode is ended.
-            spread: How far outcomes lie apart, for intervals; as far as those that were seen if
-                left out.
+            spread: How far outcomes can lie apart, for intervals. If left out, intervals take
+                those that were seen for all that there are: a rare outcome that is far from the
+                others and was not met is then not covered.
             at_once: How many continuations of one trajectory are played at once.
             seed: What the seeds of all actions follow from.
             timeout: Seconds that one trajectory may take.
@@ -298,16 +398,20 @@ class _Played(AsyncVerifier):
         if spread is not None and spread <= 0:
             raise ConfigError(f"spread={spread!r}: give a number above 0")
         self._make = _maker(environment)
-        self.policy = EndpointPolicy(**policy) if isinstance(policy, Mapping) else policy
-        self._judge = _judge(outcome)
+        if isinstance(policy, Mapping):
+            policy = EndpointPolicy(**{"calls": environment == DESK, **policy})
+        self.policy = policy
+        self._judge = judge = _judge(outcome)
         self._most, self._times, self._at_once = most_turns, continuations, at_once
         self._spread, self._seed, self.timeout = spread, seed, timeout
-        self.secrets = tuple(self.policy.secrets) if self.policy else ()
-        self.env = tuple(self.policy.env) if self.policy else ()
-        self.cost = self._expected(4)
+        both = [each for each in (self.policy, judge) if each is not None]
+        self.secrets = tuple(dict.fromkeys(name for each in both for name in each.secrets))
+        self.env = tuple(dict.fromkeys(name for each in both for name in each.env))
+        self.hidden = () if judge is None else judge.hidden
+        self.cost = self._expected(min(4, most_turns))
         super().__init__(
             environment=_identity("environment", environment), policy=_told(self.policy),
-            outcome=RETURN if self._judge is None else self._judge.digest.hex(),
+            outcome=RETURN if judge is None else judge.digest.hex(),
             continuations=continuations, most_turns=most_turns, spread=spread, seed=seed,
         )  # fmt: skip
 
@@ -323,6 +427,15 @@ class _Played(AsyncVerifier):
             size: How many turns it has.
         """
 
+    @abstractmethod
+    def lengths(self, turns: int) -> Iterable[int]:
+        """About how many actions each continuation draws, for each round of a trajectory."""
+
+    def setup(self) -> None:
+        """Set up the verifier that says what an episode is worth."""
+        if self._judge is not None:
+            self._judge.setup()
+
     # ---- Verdicts
 
     def expected_cost(self, candidate: Candidate) -> Cost:
@@ -330,11 +443,15 @@ class _Played(AsyncVerifier):
         return self._expected(len(candidate.turns))
 
     def _expected(self, turns: int) -> Cost:
-        """If each continuation ends where the trajectory does."""
-        by, actions = self.policy, self._times * turns * (turns + 1) / 2
-        if by is None:
+        """If each continuation ends where the trajectory does: nobody knows how long it is."""
+        by = self.policy
+        if by is None or not 0 < turns <= self._most:
             return Cost(seconds=1e-3)
-        return Cost(seconds=1e-3 + actions * (1e-4 + by.seconds), money=actions * by.money)
+        rounds = list(self.lengths(turns))
+        drawn, steps = self._times * sum(rounds), self._times * turns * (turns + 1) / 2
+        judged = 0.0 if self._judge is None else self._judge.cost.seconds
+        seconds = drawn * by.seconds + steps * 1e-4 + (1 + self._times * len(rounds)) * judged
+        return Cost(seconds=1e-3 + seconds, money=drawn * by.money)
 
     async def verify_one(self, candidate: Candidate) -> Verdict:
         """Take the trajectory's actions again, then play on from each of its histories."""
@@ -347,29 +464,43 @@ class _Played(AsyncVerifier):
         if len(candidate.turns) > self._most:
             why = f"the trajectory has more than {self._most} turns"
             return Verdict.reject(why, feedback=f"Act at most {self._most} times.")
-        try:
-            return await self._judged(candidate, self.policy)
-        except TaskError as error:
-            return Verdict.abstain(f"{error}")
-        except ToolError as error:
-            return Verdict.abstain(f"{error}", failed_at=error.boundary)
+        return await self._tried(candidate, self.policy)
 
-    async def _judged(self, candidate: Candidate, policy: Policy) -> Verdict:
+    async def _tried(self, candidate: Candidate, policy: Policy) -> Verdict:
+        """The verdict; where it fails, what was drawn until then is charged."""
+        paid: list[float | None] = []
+        try:
+            async with asyncio.timeout(self.timeout - min(_MARGIN, self.timeout / 5)):
+                return await self._judged(candidate, policy, paid)
+        except TaskError as error:
+            return Verdict.abstain(f"{error}", cost=_charged(policy, paid))
+        except ToolError as error:
+            boundary = error.boundary
+            return Verdict.abstain(f"{error}", failed_at=boundary, cost=_charged(policy, paid))
+        except TimeoutError:
+            why = f"not played to the end in {self.timeout:g} s"
+            return Verdict.abstain(why, failed_at="tool", cost=_charged(policy, paid))
+
+    async def _judged(
+        self, candidate: Candidate, policy: Policy, paid: list[float | None]
+    ) -> Verdict:
         task = candidate.task or {}
-        with self._make(task) as environment:
-            path = histories(environment, candidate.turns, _seed(task))
-        turns = path[-1].turns
-        recorded = await self._outcome(candidate, candidate.content, turns)
-        starts = [each for each in path[: None if self.plays_on else -1] if not each.is_over]
-        played = [
-            self._continuation(candidate, policy, start, turns[len(start.turns) :], number)
-            for start in starts for number in range(self._times)
-        ]  # fmt: skip
-        ends = await _gathered(played, self._at_once)
-        size = self._times
-        outcomes = [each.outcome for each in ends]
-        rounds = [outcomes[at : at + size] for at in range(0, len(outcomes), size)]
-        return self._verdict(rounds, recorded, len(turns), _paid(ends))
+        seed = _seed(task)
+        with _environment(self._make, task) as environment:
+            first = _begun(environment, seed)
+            turns = taken_again(environment, candidate.turns)
+            recorded = await self._outcome(candidate, candidate.content, turns)
+            luck = _luck(self._seed, task, first, turns)
+            episode = _Episode(candidate, policy.for_task(task), first, turns, luck, paid)
+            rounds = await self._rounds(environment, episode, seed)
+        # Where some episode is rewarded, one that was not is worth 0: rewards may come at the end.
+        if recorded is None and all(end is None for ends in rounds for end in ends):
+            raise TaskError(
+                "the task's environment gives no rewards; name a verifier as the outcome"
+            )
+        outcomes = [[end or 0.0 for end in ends] for ends in rounds]
+        money = None if None in paid else sum(each or 0.0 for each in paid)
+        return self._verdict(outcomes, recorded or 0.0, len(turns), money)
 
     def _verdict(
         self, rounds: Sequence[Sequence[float]], recorded: float, size: int, money: float | None
@@ -392,70 +523,89 @@ class _Played(AsyncVerifier):
 
     # ---- Continuations
 
+    async def _rounds(
+        self, environment: Environment, episode: _Episode, seed: int
+    ) -> list[list[float | None]]:
+        """What the continuations from each history amount to; one snapshot is kept at a time."""
+        environment.reset(seed)
+        turns, rounds = episode.turns, list[list[float | None]]()
+        for place in range(len(turns) + self.plays_on):
+            if place:
+                environment.step(turns[place - 1].action)
+            if _is_over(turns[:place]):
+                break
+            state = environment.snapshot()
+            played = [self._continuation(episode, place, state, k) for k in range(self._times)]
+            rounds.append(await _gathered(played, self._at_once))
+        return rounds
+
     async def _continuation(
-        self, candidate: Candidate, policy: Policy, start: History, recorded: Sequence[Turn],
-        number: int,
-    ) -> _End:  # fmt: skip
+        self, episode: _Episode, start: int, state: bytes, number: int
+    ) -> float | None:
         """One continuation from a history, to its end."""
-        seen, money = list(start.turns), list[float | None]()
+        candidate, policy, first, recorded, luck, paid = episode
+        seen = list(recorded[:start])
         with self._make(candidate.task or {}) as environment:
-            environment.restore(start.state)
+            environment.restore(state)
             while len(seen) < self._most and not _is_over(seen):
-                place = len(seen) - len(start.turns)
-                if place == 0 or self.plays_on:
-                    seed = seed_of(self._seed, number, len(seen))
-                    drawn = await policy.draw(start.first, tuple(seen), seed)
-                    money.append(drawn.money)
-                    seen.append(_step(environment, drawn.action))
+                place = len(seen)
+                if place == start or self.plays_on:
+                    drawn = await policy.draw(first, tuple(seen), seed_of(luck, number, place))
+                    paid.append(drawn.money)
+                    seen.append(_step(environment, Turn(drawn.action)))
                 elif place < len(recorded):
-                    seen.append(_step(environment, recorded[place].action))
+                    seen.append(_step(environment, recorded[place]))
                 else:
                     break
         # What was answered at the end of the trajectory is no answer of another one's end.
         content = seen[-1].text if self.plays_on else candidate.content
-        return _End(await self._outcome(candidate, content, tuple(seen)), money)
+        return await self._outcome(candidate, content, tuple(seen))
 
     async def _outcome(
         self, candidate: Candidate, content: str | bytes, turns: tuple[Turn, ...]
-    ) -> float:
-        """What an episode amounts to that ends with such content.
+    ) -> float | None:
+        """What an episode amounts to that ends with such content; None if nothing was rewarded.
 
         Raises:
-            TaskError: If nothing says what it is worth.
-            ToolError: If what says it failed.
+            TaskError: If the verifier can't say what it is worth.
+            ToolError: If the verifier failed.
         """
         if self._judge is None:
             rewards = [turn.reward for turn in turns if turn.reward is not None]
-            if turns and not rewards:
-                raise TaskError(
-                    "the task's environment gives no rewards; name a verifier as the outcome"
-                )
-            return sum(rewards)
+            return sum(rewards) if rewards else None
         played = replace(candidate, content=content, turns=turns)
-        verdict = (await asyncio.to_thread(self._judge.judge, [played]))[0]
+        async with _one_at_a_time():
+            verdict = (await asyncio.to_thread(self._judge.judge, [played]))[0]
         if verdict.failed_at:
             raise ToolError(f"the outcome is not known: {verdict.reason}")
         if verdict.outcome is Outcome.ABSTAIN:
             raise TaskError(f"the task's outcome is not known: {verdict.reason}")
-        if verdict.score is not None:
-            return verdict.score
-        return float(verdict.outcome is Outcome.ACCEPT)
+        if verdict.outcome is Outcome.REJECT:
+            return 0.0
+        return 1.0 if verdict.score is None else verdict.score
 
 
 class TurnCriticality(_Played):
     """Says of each turn what its action did for the outcome, by playing on from before and after.
 
     The turns' scores are their criticalities; evidence holds standard errors, 95 % intervals and
-    the values of the histories between them. The verdict's score is the outcome that the actions
-    have when they are taken again, whatever the trajectory claims. It rejects no outcome: put a
-    verifier beside it that does.
+    `values`, the mean outcome before each turn. The verdict's score is the outcome that the
+    actions have when they are taken again, whatever the trajectory claims. It rejects no outcome:
+    put a verifier beside it that does.
 
     **What is not known.** Where the environment shows another observation than the trajectory
     says, the history is none that the policy was in: the verdict is an abstention, and kept. A
     policy that can't be asked is an abstention that is tried again.
 
     **Limits.** Criticalities are relative to the policy that plays on. Turns after the episode's
-    end have none. Environments act in the event loop: they must answer within milliseconds.
+    end have none. Environments act in the event loop: they must answer within milliseconds,
+    and slow statements at a desk hold up all that a worker judges.
+    Intervals assume that outcomes lie no further apart than those that were seen, unless `spread`
+    says how far they can: where 2 % of actions lose 100, 16 continuations mostly meet none,
+    and under half of the intervals hold the truth. A trajectory that makes the policy refuse has
+    no criticality, however often it is tried. The expected cost takes continuations to end where
+    the trajectory does, and budgets count no more than they reserve by it: where continuations
+    are longer, more is spent. Actions that are being drawn when a check fails are not charged.
 
     Example:
         >>> from verifier_ladder.taskenvironment import StepResult
@@ -481,6 +631,10 @@ class TurnCriticality(_Played):
     version = "1"
     plays_on = True
 
+    def lengths(self, turns: int) -> Iterable[int]:
+        """To the trajectory's end; from there at least one action, if more may follow."""
+        return (min(max(1, turns - t), self._most - t) for t in range(turns + 1))
+
     def compared(
         self, rounds: Sequence[Sequence[float]], recorded: float, size: int
     ) -> list[tuple[Sequence[float], Sequence[float]]]:
@@ -502,6 +656,10 @@ class ReplayedCriticality(_Played):
     version = "1"
     plays_on = False
 
+    def lengths(self, turns: int) -> Iterable[int]:
+        """One action in each round."""
+        return [1] * turns
+
     def compared(
         self, rounds: Sequence[Sequence[float]], recorded: float, size: int
     ) -> list[tuple[Sequence[float], Sequence[float]]]:
@@ -512,20 +670,75 @@ class ReplayedCriticality(_Played):
 # ---- Small things
 
 
-class _End(NamedTuple):
-    outcome: float
-    money: list[float | None]
-    """What each drawn action cost."""
+_MARGIN: Final = 2.0
+"""Seconds of a long timeout that are left to say what was drawn."""
+_LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
-def _paid(ends: Iterable[_End]) -> float | None:
-    """Money that all actions cost; None where one of them tells none."""
-    paid = [money for each in ends for money in each.money]
-    known = [money for money in paid if money is not None]
-    return sum(known) if len(known) == len(paid) else None
+def _one_at_a_time() -> asyncio.Lock:
+    """What is held while a verifier is asked: it is promised one call at a time."""
+    return _LOCKS.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
-async def _gathered(played: Sequence[Coroutine[Any, Any, _End]], at_once: int) -> list[_End]:
+class _Episode(NamedTuple):
+    """What all continuations of one trajectory have in common."""
+
+    candidate: Candidate
+    policy: Policy
+    first: str
+    turns: tuple[Turn, ...]
+    luck: int
+    """What the seeds of their actions follow from."""
+    paid: list[float | None]
+    """What each drawn action has cost; continuations add to it."""
+
+
+def _charged(policy: Policy, paid: Sequence[float | None]) -> Cost:
+    """What actions cost; one that tells no cost has the usual one."""
+    return Cost(money=sum(policy.money if each is None else each for each in paid))
+
+
+def _luck(seed: int, task: Mapping[str, Any], first: str, turns: Sequence[Turn]) -> int:
+    """Seeds of a trajectory's own: if all had the same, all would have the same error."""
+    did = [turn.as_json()[0] for turn in turns]
+    found = sha256(f"{seed}:{first}".encode("utf-8", "surrogatepass"))
+    for part in (did, dict(task)):
+        with suppress(ConfigError):  # No campaign takes such a task, or such actions.
+            found.update(digest(part))
+    return int.from_bytes(found.digest()[:8], "big")
+
+
+def _environment(make: Make, task: Mapping[str, Any]) -> Environment:
+    """An environment for a task.
+
+    Raises:
+        TaskError: If there can be none.
+    """
+    try:
+        return make(task)
+    except TaskError:
+        raise
+    except ConfigError as error:
+        raise TaskError(f"the task's environment can't be made: {error}") from None
+
+
+def _begun(environment: Environment, seed: int) -> str:
+    """The first observation of an episode.
+
+    Raises:
+        TaskError: If the task is one that none can begin with.
+    """
+    try:
+        return environment.reset(seed)
+    except TaskError:
+        raise
+    except ConfigError as error:
+        raise TaskError(f"the task's environment can't be used: {error}") from None
+
+
+async def _gathered(
+    played: Sequence[Coroutine[Any, Any, float | None]], at_once: int
+) -> list[float | None]:
     """All of them, so many at once; one that fails ends the others.
 
     Raises:
@@ -534,7 +747,7 @@ async def _gathered(played: Sequence[Coroutine[Any, Any, _End]], at_once: int) -
     """
     limit = asyncio.Semaphore(at_once)
 
-    async def one(each: Coroutine[Any, Any, _End]) -> _End:
+    async def one(each: Coroutine[Any, Any, float | None]) -> float | None:
         async with limit:
             return await each
 
@@ -579,10 +792,12 @@ def _judge(outcome: Verifier | str) -> Verifier | None:
     if outcome == RETURN:
         return None
     found = REGISTRY.get(outcome) if isinstance(outcome, str) else outcome
-    if found.waits or found.network or found.sandbox is not None or not found.reads_turns:
+    needs = found.waits or found.network or found.sandbox is not None or found.services
+    if needs or found.scope == "group" or not found.reads_turns:
         raise ConfigError(
-            f"verifier {found.name} can't say what an episode is worth: it must read turns, and "
-            "answer without a network, a sandbox or people"
+            f"verifier {found.name} can't say what an episode is worth: it must read turns, "
+            "judge each candidate by itself, and answer without a network, a sandbox, a service "
+            "or people"
         )
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler
@@ -17,6 +18,7 @@ from services import Service
 import verifier_ladder as vl
 from verifier_ladder.candidate import Terminate, ToolCall, Turn
 from verifier_ladder.errors import ConfigError, ToolError
+from verifier_ladder.hidden import without_hidden
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.simulation.criticality import (
     Criticality,
@@ -184,6 +186,7 @@ class Absent(Policy):
     """Is away after some actions."""
 
     version = "1"
+    money = 0.5
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -192,7 +195,7 @@ class Absent(Policy):
         self.left -= 1
         if self.left < 0:
             raise ToolError("the policy is away")
-        return Drawn("left")
+        return Drawn("left", 0.25)
 
 
 @pytest.mark.parametrize("after", [0, 7])
@@ -203,6 +206,59 @@ def test_a_policy_that_is_away_is_no_reward(after: int) -> None:
 
     assert Outcome.ABSTAIN is verdict.outcome
     assert ("tool", "the policy is away") == (verdict.failed_at, verdict.reason)
+    assert vl.Cost(money=0.25 * after) == verdict.cost
+
+
+class Slow(Policy):
+    """Draws one action at once, and no other."""
+
+    version = "1"
+    money = 0.5
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def draw(self, *_: object) -> Drawn:
+        self.asked += 1
+        if self.asked > 1:
+            await asyncio.sleep(60)
+        return Drawn("left")
+
+
+def test_what_was_drawn_until_the_time_is_up_is_charged() -> None:
+    by = TurnCriticality(environment=lambda _: World(CHAIN), policy=Slow(), timeout=2.0)
+
+    verdict = said(by, [Turn("right")])
+
+    assert ("tool", "not played to the end in 2 s") == (verdict.failed_at, verdict.reason)
+    assert vl.Cost(money=0.5) == verdict.cost
+
+
+@pytest.mark.parametrize(
+    ("made", "turns", "drawn"),
+    [
+        (ReplayedCriticality, 3, 3 * 4), (TurnCriticality, 3, (3 + 2 + 1 + 1) * 4),
+        (TurnCriticality, 5, (5 + 4 + 3 + 2 + 1) * 4), (TurnCriticality, 6, 0),
+    ],
+)  # fmt: skip
+def test_a_cost_is_expected_by_the_actions_to_draw(made: Any, turns: int, drawn: int) -> None:
+    by = made(environment=lambda _: World(CHAIN), policy=Absent(0), continuations=4, most_turns=5)
+
+    cost = by.expected_cost(vl.Candidate("text", "", turns=(Turn("up"),) * turns))
+
+    assert pytest.approx(0.5 * drawn) == cost.money
+
+
+def test_each_trajectory_has_luck_of_its_own() -> None:
+    by = TurnCriticality(
+        environment=lambda _: World(CHAIN), policy=Drift(HESITANT), most_turns=MOST
+    )
+    starts = [
+        said(by, [Turn("up")] * turns, prompt=prompt).evidence["values"][0]
+        for turns in (1, 2) for prompt in ("", "Go right.", "Go home.")
+    ]  # fmt: skip
+
+    assert len(set(starts)) > 2
 
 
 def test_without_a_policy_nothing_is_known() -> None:
@@ -213,6 +269,148 @@ def test_without_a_policy_nothing_is_known() -> None:
 
 
 # ---- What an episode is worth
+
+
+class Late(vl.Environment):
+    """Gives a reward at the end alone, if something was done right."""
+
+    version = "1"
+
+    def begin(self, _: int) -> str:
+        self.is_right = False
+        return "Begin."
+
+    def act(self, action: Any) -> vl.StepResult:
+        self.is_right |= action == "right"
+        is_end = action == "end"
+        return vl.StepResult(
+            "Done.", reward=float(self.is_right) if is_end else None, terminated=is_end
+        )
+
+    def save(self) -> bytes:
+        return b"r" if self.is_right else b""
+
+    def load(self, saved: bytes) -> None:
+        self.is_right = bool(saved)
+
+
+@pytest.mark.parametrize(
+    ("odds", "did", "scores"),
+    [
+        ({"end": 1.0}, ["right"], [1.0]),  # The trajectory itself is cut short.
+        ({"left": 1.0}, ["right", "end"], [0.0, 1.0]),  # All continuations are.
+    ],
+)
+def test_an_episode_that_is_cut_short_of_its_reward_has_none(
+    odds: dict[str, float], did: list[str], scores: list[float]
+) -> None:
+    by = TurnCriticality(environment=lambda _: Late(), policy=Drift(odds), most_turns=3)
+
+    verdict = said(by, [*map(Turn, did)])
+
+    assert "" == verdict.reason
+    assert scores == [turn.score for turn in verdict.turns]
+
+
+def test_where_no_episode_is_rewarded_nothing_is_known() -> None:
+    policy = Drift({"left": 1.0})
+    by = TurnCriticality(environment=lambda _: Late(), policy=policy, most_turns=3)
+
+    verdict = said(by, [Turn("right")])
+
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
+    assert "gives no rewards" in verdict.reason
+    assert vl.Cost(money=0.25 * policy.asked) == verdict.cost
+
+
+class Quoting(vl.Verifier):
+    """Quotes the answer, and can't work without its setup."""
+
+    name, version, tier, kind, reads_turns = "quoting", "1", "fast", "text", True
+    task_fields = hidden = ("answer",)
+    secrets, env = ("A_SECRET",), ("A_VARIABLE",)
+    is_ready = False
+
+    def setup(self) -> None:
+        self.is_ready = True
+
+    def verify(self, candidates: Sequence[vl.Candidate]) -> list[Verdict]:
+        return [self.said(each) for each in candidates]
+
+    def said(self, candidate: vl.Candidate) -> Verdict:
+        if not self.is_ready:
+            return Verdict.abstain("no setup", failed_at="tool")
+        if candidate.task and "answer" in candidate.task:
+            return Verdict.abstain(f"the answer {candidate.task['answer']} can't be compared")
+        return Verdict.reject("wrong", score=0.7)
+
+
+def test_what_the_outcomes_verifier_hides_is_hidden() -> None:
+    by = TurnCriticality(
+        environment=lambda _: World(CHAIN), policy=Drift(HESITANT), outcome=Quoting()
+    )
+    candidate = vl.Candidate("text", "", {"answer": "SECRET-4711"}, (Turn("right"),))
+    by.setup()
+
+    verdict = without_hidden(by, candidate, by.judge([candidate])[0])
+
+    assert "SECRET" not in verdict.reason
+    assert "the answer [hidden] can't be compared" in verdict.reason
+    assert (("A_SECRET",), ("A_VARIABLE",)) == (tuple(by.secrets), tuple(by.env))
+
+
+def test_the_outcomes_verifier_is_set_up_and_its_reject_is_worth_nothing() -> None:
+    by = TurnCriticality(
+        environment=lambda _: World(CHAIN), policy=Drift(HESITANT), outcome=Quoting()
+    )
+    before = said(by, [Turn("right")])
+    by.setup()
+
+    verdict = said(by, [Turn("right")])
+
+    assert "no setup" in before.reason
+    assert (Outcome.ACCEPT, 0.0) == (verdict.outcome, verdict.score)
+
+
+def test_a_verifier_of_groups_says_nothing_of_an_episode() -> None:
+    class Grouped(Quoting):
+        name, scope = "grouped", "group"
+
+    with pytest.raises(ConfigError, match="judge each candidate by itself"):
+        TurnCriticality(outcome=Grouped())
+
+
+@pytest.mark.parametrize("made", [TurnCriticality, ReplayedCriticality])
+@pytest.mark.parametrize(("is_parallel", "score"), [(1, 0.0), (0, 1.0)])
+def test_the_outcomes_verifier_sees_what_else_the_turns_hold(
+    made: Any, is_parallel: int, score: float
+) -> None:
+    order = {"order": "A7"}
+    task = {
+        "tools": [{"name": "confirm"}, {"name": "refund"}], "files": {},
+        "irreversible": [{"tool": "refund", "after": "confirm", "same": ["order"]}],
+    }  # fmt: skip
+    turns = (
+        Turn(ToolCall("confirm", order)),
+        Turn(ToolCall("refund", order), parallel=bool(is_parallel)),
+    )
+    by = made(environment=lambda _: Late(), policy=Looking(), outcome="tool-calls")
+
+    verdict = said(by, turns, **task)
+
+    assert "" == verdict.reason
+    assert score == verdict.score
+
+
+@pytest.mark.parametrize("task", [{"setup": "NONSENSE"}, {"setup": "", "tools": [{"name": ""}]}])
+def test_a_desk_that_can_not_be_set_up_is_not_known(task: dict[str, Any]) -> None:
+    checks = {"checks": [{"sql": "SELECT 1", "rows": [[1]]}], "may_change": ["*"]}
+
+    verdict = said(TurnCriticality(policy=Looking()), [Turn(LOOK)], **task, **checks)
+
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
+    assert "the task's" in verdict.reason
+
 
 TASK = {
     "files": {"notes.txt": "milk"}, "may_change": ["notes.txt"],
@@ -279,6 +477,7 @@ def test_a_task_without_a_state_is_not_known() -> None:
         ({"environment": "nowhere"}, "no environment is called 'nowhere'; there are desk"),
         ({"outcome": "exact-match"}, "can't say what an episode is worth"),
         ({"outcome": "expert-case"}, "can't say what an episode is worth"),
+        ({"policy": {"longest": 10}}, "longest"),
         ({"continuations": 1}, "continuations"),
         ({"spread": 0.0}, "above 0"),
         ({"policy": {"modell": "x"}}, "policy: "),
@@ -308,12 +507,13 @@ class Player(Service):
         super().__init__()
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
         self.refuses = False
+        self.says = ""
         self.talks: list[list[dict[str, str]]] = []
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         message = self.read(handler)
         self.talks.append(message["messages"])
-        move = Drift(HESITANT).drawn(message["seed"])
+        move = self.says or Drift(HESITANT).drawn(message["seed"])
         told = completion(None, refusal="no") if self.refuses else completion(f" {move}\n")
         told["usage"] = {"prompt_tokens": 1000, "completion_tokens": 10}
         self.send(handler, (200, {}, told))
@@ -357,6 +557,64 @@ def test_a_policy_that_refuses_is_no_reward(player: Player) -> None:
 
     assert "tool" == verdict.failed_at
     assert "refuses to act" in verdict.reason
+
+
+@pytest.mark.parametrize("action", ["right\ud800", "r" * 30_000, "\U0001f9ed" * 30_000])
+def test_no_action_keeps_the_policy_from_being_asked(player: Player, action: str) -> None:
+    policy = {"model": "agent", "url": player.url, "longest": 4000}
+    by = TurnCriticality(
+        environment=lambda _: World(CHAIN), policy=policy, continuations=2, most_turns=4
+    )
+
+    verdict = said(by, [Turn(action), Turn("right")])
+
+    assert Outcome.ACCEPT is verdict.outcome
+    shown = [each["content"] for talk in player.talks for each in talk[2:]]
+    assert max(len(each.encode()) for each in shown) < 4000
+    assert any(each.endswith(("…]", "\ufffd")) for each in shown)
+
+
+@pytest.mark.parametrize(
+    ("says", "values"),
+    [
+        (f"<tool_call>{Turn(WRITE).text}</tool_call>", [1.0, 1.0, 1.0]),
+        ("It is done.", [0.0, 0.0, 1.0]),
+    ],
+)  # fmt: skip
+def test_a_model_acts_at_a_desk(player: Player, says: str, values: list[float]) -> None:
+    player.says = says
+    policy = {"model": "agent", "url": player.url}
+    by = TurnCriticality(policy=policy, outcome="final-state", continuations=2, most_turns=4)
+
+    verdict = said(by, [Turn(LOOK), Turn(WRITE)], prompt="Add bread.", **TASK)
+
+    assert values == verdict.evidence["values"]
+    longest = max(player.talks, key=len)
+    assert '{"name": "write_file", "parameters": ["path", "content"]}' in longest[0]["content"]
+    assert "ends the episode" in longest[0]["content"]
+    assert "Add bread.\n\nnotes.txt" == longest[1]["content"]
+    assert f"<tool_call>{Turn(LOOK).text}</tool_call>" in {
+        talk[2]["content"] for talk in player.talks if len(talk) > 2
+    }
+
+
+def test_a_model_is_told_of_the_tasks_tools_and_not_how_they_work(player: Player) -> None:
+    player.says = "It is done."
+    task = {
+        "setup": "CREATE TABLE orders (id)", "may_change": ["*"], "sql": True,
+        "tools": [{"name": "ship", "sql": "DELETE FROM orders", "parameters": []}],
+        "checks": [{"sql": "SELECT 1", "rows": [[1]]}],
+    }  # fmt: skip
+    by = TurnCriticality(
+        policy={"model": "agent", "url": player.url}, outcome="final-state", continuations=2
+    )
+
+    verdict = said(by, [Turn(ToolCall("ship"))], **task)
+
+    assert Outcome.ACCEPT is verdict.outcome
+    told = player.talks[0][0]["content"]
+    assert '[{"name": "ship", "parameters": []}, {"name": "sql", "parameters": ["query"]}]' in told
+    assert "DELETE" not in told
 
 
 def test_a_policys_key_is_lent_and_not_recorded() -> None:
