@@ -374,6 +374,24 @@ def _answers(key: Key) -> None:
         key.add(_said({"r": bad}), real, NO, "no fraction", _READ)
 
 
+def _of_any_size(key: Key) -> None:
+    """Numbers beyond the digits that Python reads, and those that no answer can write."""
+    least = _task(_X, [f"(>= x {10**900})"], minimize="(* x x x x x)")
+    why = "an objective of four thousand digits"
+    key.pair(_said({"x": str(10**900)}), _said({"x": str(10**900 - 1)}), least, why, _BY_FORM)
+    for variables in (_X, {"x": "Real"}):
+        many = _task(variables, [f"(= x {10**400})"])
+        key.pair(
+            _said({"x": 10**400}), _said({"x": 10**400 + 1}), many, "four hundred digits", _READ
+        )
+    root, more = "(= (* x x) 2.0)", {"x": "Real"}
+    key.broken("unsat", [(_task(more, [root]), "no fraction", "a solution that is no fraction")])
+    either = _task(more, [f"(or {root} (> x 5.0))"])
+    key.pair(_said({"x": 6}), "unsat", either, "fractions beside a solution that is none", _EDIT)
+    best = _task(more, ["(>= (* x x) 2.0)", "(> x 0.0)"], minimize="x")
+    key.broken(_said({"x": 1.5}), [(best, "no fraction", "a best value that is no fraction")])
+
+
 def constraint_solution(key: Key) -> None:
     """Theories, answers, optima and claims."""
     frames = cycle(_FRAMES)
@@ -506,6 +524,7 @@ def constraint_solution(key: Key) -> None:
         reason="steps",
     )
     key.add('{"x": 1, "y": 2, "z": 3}', cubes, NO, "no solution of a hard question", _BY_FORM)
+    _of_any_size(key)
     easy = _task(_XY, ["(= (+ x y) 5)"])
     for parts, why in [
         ([['{"x": ', 50_000], ["1", 1], ["}", 50_000]], "objects fifty thousand deep"), ([["[", 100_000]], "brackets without end"),
@@ -621,6 +640,26 @@ def _formulas() -> Iterator[tuple[str, str, str, str]]:
         yield formula, right, wrong, why
 
 
+def _of_many_bits(key: Key) -> None:
+    """What is too large to be proved, and differences that are plain or far away."""
+    wide = {"v": "BitVec 256"}
+    nothing = {"variables": wide, "formula": "(_ bv0 256)"}
+    said = [f"(bvand (bvmul {'v ' * count}) (_ bv0 256))" for count in (9, 10)]
+    key.pair(said[0], said[1], nothing, "products of as many bits as are allowed", _READ)
+    for name in ("bvudiv", "bvurem"):
+        said = [f"(bvand {f'({name} v v) ' * count} (_ bv0 256))" for count in (8, 9)]
+        key.pair(said[0], said[1], nothing, "a quotient again and again", _READ)
+    large = {"variables": wide, "formula": f"(bvmul {'v ' * 10})"}
+    key.broken("v", [(large, "the task's products", "a formula that is too large to be proved")])
+    plain = {"variables": wide, "formula": "(bvadd v (_ bv1 256))"}
+    key.add(f"(bvmul {'v ' * 60})", plain, NO, "sixty products of 256 bits", _HACK)
+    numeral = "9" * 999
+    far = f"(ite (= x (* {' '.join([numeral] * 5)})) 0 x)"
+    key.pair(
+        "(+ x 0)", far, {"variables": _X, "formula": "x"}, "a difference of 4,995 digits", _HACK
+    )
+
+
 def equivalent_formula(key: Key) -> None:
     """Laws of truth values, whole numbers, fractions and bits."""
     frames = cycle(
@@ -731,6 +770,7 @@ def equivalent_formula(key: Key) -> None:
         reason="steps",
     )
     key.add("true", hard, NO, "it does not hold everywhere", _BY_FORM)
+    _of_many_bits(key)
     for parts, why in [
         ([["(not ", 100_000], ["p", 1], [")", 100_000]], "a hundred thousand deep"), ([["(", 500_000]], "brackets without end"), ([["(or p q) ; ", 1], ["x", 900_000]], "a long remark"),
         ([["(or ", 1], ["p ", 400_000], [")", 1]], "four hundred thousand parts"), ([["(let ((", 1], ["a", 100_000], [" p)) q)", 1]], "a long name"),

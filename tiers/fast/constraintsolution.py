@@ -56,6 +56,8 @@ _FRACTION = re.compile(
     r"-?(?:0|[1-9][0-9]*)(?:/[1-9][0-9]*|(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)"
 )
 _DIGITS = re.compile(f"[0-9]{{{LONGEST_NUMERAL + 1}}}")
+_BARE = re.compile(r"(?<=:)[ \t\r\n]*(-?[0-9]{300,})(?=[ \t\r\n]*[,}])")
+"""A whole number that is too long for the reader of JSON, which reads it in quotes."""
 
 
 class _Task(BaseModel):
@@ -152,8 +154,13 @@ class ConstraintSolution(MarkedVerifier):
 
     def _of_none(self, problem: Problem) -> Verdict:
         prover = Prover(problem.scope, self._steps)
-        if prover.solution([*problem.constraints.values()]) is None:
+        values = prover.solution([*problem.constraints.values()])
+        if values is None:
             return Verdict.accept(1.0, evidence={"proved": UNSAT})
+        if not values:
+            raise TaskError(
+                "the solutions that z3 finds are no fractions: no answer can give them"
+            )
         return Verdict.reject(
             "the constraints can be satisfied", score=0.0,
             feedback="There are values that satisfy all constraints: find some.",
@@ -182,15 +189,15 @@ class ConstraintSolution(MarkedVerifier):
         """Whether no other values are better.
 
         Raises:
-            TaskError: If there are better ones without end.
+            TaskError: If there are better ones without end, or the best is no fraction.
         """
         prover = Prover(problem.scope, self._steps)
         better = objective.compared("<" if problem.is_least else ">", evaluated(objective, values))
         terms = [*problem.constraints.values()]
         if prover.solution([*terms, better]) is None:
             return True
-        if not prover.has_best(terms, objective, is_least=problem.is_least):
-            raise TaskError("the objective has no best value: there is always a better one")
+        if why := prover.why_no_best(terms, objective, is_least=problem.is_least):
+            raise TaskError(why)
         return False
 
 
@@ -242,7 +249,7 @@ def _claimed(scope: Scope, text: str) -> frozenset[tuple[str, Value]] | None:
         raise CandidateError(
             f"a number has more than {LONGEST_NUMERAL} digits", feedback="Write shorter numbers."
         )
-    given = parse(text, 1)
+    given = parse(_BARE.sub(r'"\1"', text), 1)
     if not isinstance(given, dict):
         raise CandidateError("the answer is no JSON object", feedback=HOW)
     if missing := [name for name in scope.variables if name not in given]:

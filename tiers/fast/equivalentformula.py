@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,12 +14,14 @@ from verifier_ladder.errors import CandidateError
 from verifier_ladder.text import printable
 from verifier_ladder.tiers.fast.extraction import DOCUMENT, answers
 from verifier_ladder.tiers.fast.marked import MarkedVerifier
+from verifier_ladder.tiers.fast.points import differing
 from verifier_ladder.tiers.fast.prover import (
     Declared,
     Prover,
     Text,
     UndecidedError,
     checked_steps,
+    digits,
     library,
     scope_of,
     term_of,
@@ -33,6 +35,7 @@ from verifier_ladder.tiers.fast.terms import (
     Term,
     TermError,
     Value,
+    inside,
     operators_of,
     symbols,
 )
@@ -46,6 +49,9 @@ _LONGEST: Final = 100_000
 """Characters of an answer."""
 _MOST: Final = 5000
 """Symbols and brackets of an answer."""
+_MULTIPLIED: Final = frozenset({"bvmul", "bvudiv", "bvurem"})
+_MOST_CELLS: Final = 1 << 19
+"""Bits that are multiplied with bits, at most: each is a cell of the circuit that z3 makes."""
 
 
 class _Task(BaseModel):
@@ -72,8 +78,8 @@ class EquivalentFormula(MarkedVerifier):
     | `most_symbols` | symbols of the answer, brackets apart: for tasks that ask to simplify |
     | `show_counterexample` | whether feedback may tell values for which the two differ |
 
-    z3 proves it, or finds values for which they differ. What it does not find out within `steps`
-    is an abstention that is kept.
+    The two are compared at some values first. Then z3 proves it, or finds values for which they
+    differ; what it does not find out within `steps` is an abstention that is kept.
 
     Example:
         >>> task = {"variables": {"p": "Bool", "q": "Bool"}, "formula": "(=> p q)"}
@@ -121,6 +127,8 @@ class EquivalentFormula(MarkedVerifier):
         scope = scope_of(task.variables)
         formula = term_of(scope, task.formula, "formula")
         assumed = [term_of(scope, each, "assumption", BOOL) for each in task.assuming]
+        if (cells := sum(map(_cells, [formula, *assumed]))) > _MOST_CELLS:
+            raise TaskError(f"the task's {_too_large(cells)}")
         if unknown := set(task.operators or ()) - {*OPERATORS}:
             told = printable(min(unknown), 40)
             raise TaskError(f"the task's operators make no sense: there is no {told}")
@@ -137,20 +145,27 @@ class EquivalentFormula(MarkedVerifier):
     def _compared(
         self, scope: Scope, assumed: Sequence[Term], formula: Term, said: Term, task: _Task
     ) -> Verdict:
+        if found := differing(scope, assumed, formula, said):
+            return _rejected(scope, found, task)
         prover = Prover(scope, self._steps)
         if assumed and prover.solution(assumed) is None:
             raise TaskError("the task's assumptions contradict each other: all is equivalent")
         values = prover.solution([*assumed, formula.differs_from(said)])
         if values is None:
             return Verdict.accept(1.0)
-        shown = ""
-        if task.show_counterexample and values:
-            told = ", ".join(f"{name} = {_shown(scope, name, v)}" for name, v in values.items())
-            shown = f" {printable(f'They differ for {told}.', 800)}"
-        return Verdict.reject(
-            "it is not equivalent to the task's formula", score=0.0,
-            feedback=f"There are values for which it differs from the task's formula.{shown}",
-        )  # fmt: skip
+        return _rejected(scope, values, task)
+
+
+def _rejected(scope: Scope, values: Mapping[str, Value], task: _Task) -> Verdict:
+    """What is said where values are found for which the two differ."""
+    shown = ""
+    if task.show_counterexample and values:
+        told = ", ".join(f"{name} = {_shown(scope, name, v)}" for name, v in values.items())
+        shown = f" {printable(f'They differ for {told}.', 800)}"
+    return Verdict.reject(
+        "it is not equivalent to the task's formula", score=0.0,
+        feedback=f"There are values for which it differs from the task's formula.{shown}",
+    )  # fmt: skip
 
 
 def _term(scope: Scope, text: str, sort: Sort) -> Term:
@@ -184,6 +199,23 @@ def _check_form(said: Term, text: str, task: _Task) -> None:
             f"it has {count} symbols; at most {task.most_symbols} are allowed",
             feedback=f"Write at most {task.most_symbols} symbols; brackets don't count.",
         )
+    if (cells := _cells(said)) > _MOST_CELLS:
+        raise CandidateError(
+            f"its {_too_large(cells)}", feedback="Multiply and divide less often, or fewer bits."
+        )
+
+
+def _cells(term: Term) -> int:
+    """Bits that a term multiplies with bits, and divides by them."""
+    return sum(
+        (len(each.parts) - 1) * each.sort.width**2
+        for each in inside(term)
+        if each.op in _MULTIPLIED
+    )
+
+
+def _too_large(cells: int) -> str:
+    return f"products and quotients of bits have {cells} cells; at most {_MOST_CELLS} are allowed"
 
 
 def _shown(scope: Scope, name: str, value: Value) -> str:
@@ -191,4 +223,6 @@ def _shown(scope: Scope, name: str, value: Value) -> str:
     width = scope.variables[name].sort.width
     if width:
         return f"#b{value:0{width}b}"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else digits(value)

@@ -4,13 +4,15 @@ What is asked is built from terms that were read and typed here (`terms`): no te
 parser. Each question has a context of its own, so that no other question changes its answer.
 
 z3's word is taken for "there is none". A solution that it gives is evaluated here, exactly,
-before anybody is told that there is one; of one that is no fraction its word is taken, too.
+before anybody is told that there is one; of one that is no fraction its word is taken, too, and
+it is asked for another.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -26,7 +28,13 @@ from verifier_ladder.tiers.tasks import TaskError
 _SECONDS: float = 300
 """After which a machine is too slow, or a step too large."""
 _MEGABYTES: Final = 2048
-"""Of memory that z3 takes in this process, before it gives up."""
+"""Of memory that z3 takes in this process, before it gives up; it can't go on after that."""
+_FOR_ONE: Final = 1536
+"""Of memory in megabytes, at which it gives up one question, and can go on."""
+_FULL: Final = ("max. memory exceeded", "out of memory")
+"""What it says where memory, and not steps, ran out."""
+_TRIES: Final = 5
+"""How often it is asked for another solution, where one holds numbers that are no fractions."""
 _SLOW: Final = "timeout"
 """What z3 says where time, and not steps, ran out."""
 
@@ -70,26 +78,45 @@ class Prover:
         """Values with which all terms hold; None if there are none.
 
         Returns:
-            Of each variable its value; no values at all where one of them is no fraction.
+            Of each variable its value; no values at all where they are no fractions.
 
         Raises:
             UndecidedError: If z3 does not find out.
             ToolError: If it fails.
         """
         solver = self._z3.Solver(ctx=self._context)
-        solver.set(rlimit=self._steps, timeout=int(_SECONDS * 1000))
+        solver.set(rlimit=self._steps, timeout=int(_SECONDS * 1000), max_memory=_FOR_ONE)
         solver.add(*self._asked(terms))
-        if self._told(solver) == "unsat":
-            return None
-        values = self._values(solver.model())
-        if values and not all(evaluated(term, values) is True for term in terms):
+        found: Mapping[str, Value] | None = None
+        for _ in range(_TRIES):
+            if self._told(solver) == "unsat":
+                return found
+            said = {
+                name: solver.model().eval(built, model_completion=True)
+                for name, built in self._variables.items()
+            }
+            roots = [name for name, each in said.items() if self._z3.is_algebraic_value(each)]
+            if not roots:
+                return self._believed(terms, said)
+            found = {}
+            solver.add(*(self._variables[name] != said[name] for name in roots))
+        return found
+
+    def _believed(self, terms: Sequence[Term], said: Mapping[str, Any]) -> Mapping[str, Value]:
+        """Values that z3 gave, once they are seen to be a solution.
+
+        Raises:
+            ToolError: If they are none.
+        """
+        values = {name: self._value(name, each) for name, each in said.items()}
+        if not all(evaluated(term, values) is True for term in terms):
             raise ToolError("z3 gave a solution that is none; update z3-solver, and report it")
         return values
 
-    def has_best(self, terms: Sequence[Term], objective: Term, *, is_least: bool) -> bool:
-        """Whether an objective has a best value: it has none where it goes on without end.
+    def why_no_best(self, terms: Sequence[Term], objective: Term, *, is_least: bool) -> str:
+        """Why no answer can give the best value of an objective; "" where one may.
 
-        Where z3 does not find out, it is taken to have one.
+        Where z3 does not find out, one may.
 
         Raises:
             ToolError: If z3 fails.
@@ -102,9 +129,13 @@ class Prover:
         try:
             self._told(search)
         except UndecidedError:
-            return True
-        infinite, _, beside = found.upper_values()
-        return str(infinite) == str(beside) == "0"
+            return ""
+        infinite, best, beside = found.upper_values()
+        if not str(infinite) == str(beside) == "0":
+            return "the objective has no best value: there is always a better one"
+        if self._z3.is_algebraic_value(best):
+            return "the objective's best value is no fraction: no answer can give it"
+        return ""
 
     def _told(self, solver: Any) -> str:
         try:
@@ -113,6 +144,8 @@ class Prover:
             raise ToolError(f"z3 failed: {printable(str(error), 200)}") from None
         if said == "unknown" and solver.reason_unknown() == _SLOW:
             raise ToolError(f"z3 took longer than {_SECONDS:g} s: this machine is too slow")
+        if said == "unknown" and solver.reason_unknown() in _FULL:
+            raise ToolError("z3 took too much memory for one question")
         if said == "unknown":
             raise UndecidedError
         return said
@@ -160,26 +193,37 @@ class Prover:
         if sort.kind == "Bool":
             return z3.BoolVal(value, context)
         if sort.kind == "Real":
-            return z3.RealVal(str(value), context)
+            return z3.RealVal(digits(value), context)
         if sort.width:
             return z3.BitVecVal(value, sort.width, context)
-        return z3.IntVal(sort.names.index(value) if sort.names else value, context)
+        return z3.IntVal(digits(sort.names.index(value) if sort.names else value), context)
 
-    def _values(self, model: Any) -> dict[str, Value]:
-        found: dict[str, Value] = {}
-        for name, built in self._variables.items():
-            said = model.eval(built, model_completion=True)
-            sort = self._scope.variables[name].sort
-            if sort.kind == "Bool":
-                found[name] = self._z3.is_true(said)
-            elif sort.kind == "Real" and not self._z3.is_rational_value(said):
-                return {}
-            elif sort.kind == "Real":
-                found[name] = Fraction(said.numerator_as_long(), said.denominator_as_long())
-            else:
-                whole = said.as_long()
-                found[name] = sort.names[whole] if sort.names else whole
-        return found
+    def _value(self, name: str, said: Any) -> Value:
+        """What a variable is in a solution."""
+        sort = self._scope.variables[name].sort
+        if sort.kind == "Bool":
+            return bool(self._z3.is_true(said))
+        if sort.kind == "Real":
+            top, bottom = said.numerator().as_string(), said.denominator().as_string()
+            return Fraction(_number(top), _number(bottom))
+        whole = _number(said.as_string())
+        return sort.names[whole] if sort.names else whole
+
+
+def digits(value: int | Fraction) -> str:
+    """A number of any size as `7` or `7/3`; `str` writes only some thousands of digits.
+
+    Example:
+        >>> digits(Fraction(7, 3)), len(digits(10**9000))
+        ('7/3', 9001)
+    """
+    top = f"{Decimal(value.numerator):f}"
+    return top if value.denominator == 1 else f"{top}/{Decimal(value.denominator):f}"
+
+
+def _number(text: str) -> int:
+    """The whole number that a text of digits is, however many."""
+    return int(Decimal(text))
 
 
 # ---- What a task says

@@ -265,10 +265,10 @@ def symbols(text: str) -> int:
 
 def operators_of(term: Term) -> set[str]:
     """The operators that stand in a term."""
-    return {each.op for each in _inside(term)} - {"variable", "value", "to_real"}
+    return {each.op for each in inside(term)} - {"variable", "value", "to_real"}
 
 
-def _inside(term: Term) -> list[Term]:
+def inside(term: Term) -> list[Term]:
     """All terms inside of one and itself, each once, parts before what they are parts of."""
     found: dict[int, Term] = {}
 
@@ -474,7 +474,7 @@ def evaluated(term: Term, values: Mapping[str, Value]) -> Value:
         -2
     """
     known: dict[int, Value] = {}
-    for each in _inside(term):
+    for each in inside(term):
         if each.op == "variable":
             known[id(each)] = values[each.value]
         elif each.op == "value":

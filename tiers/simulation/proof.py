@@ -65,6 +65,8 @@ _UNSAFE = re.compile(
     r"\* (?P<what>[^\n]*(?:type-in-type|unsafe|positivity)[^\n:]*):\n(?P<names>(?:    \S+\n)+)"
 )
 """What the checker lists under its headings that are about checks which were turned off."""
+_SWITCH = re.compile(r"\b(?:Checking|bypass_check)\b")
+"""What stands in a script that turns a check off, as there are no other words for it."""
 _ANOMALY = "Anomaly"
 """How Coq's words begin where it is at fault itself."""
 _GIVES_UP = ("Stack overflow", "Out of memory", _ANOMALY)
@@ -211,10 +213,9 @@ class CoqProof(SingleVerifier):
         files = {f"{_OURS}.vo": self._statement(task, limits)}
         files[f"{_SCRIPT}.vo"] = self._proof(task, script, files, limits)
         assumed, files[f"{_CHECK}.vo"] = self._assumed(task, files, limits)
-        allowed_ones = [each for each in assumed if _is_allowed(each, task.axioms)]
-        if len(allowed_ones) < len(assumed):
-            return _refused([each for each in assumed if each not in allowed_ones])
-        return self._rechecked(files, limits, allowed_ones)
+        if refused := [each for each in assumed if not _is_allowed(each, task.axioms)]:
+            return _refused(refused)
+        return self._rechecked(files, limits, assumed) or _unchecked(script)
 
     def _statement(self, task: _Task, limits: Limits) -> bytes:
         """The compiled statement; that of one task is made once.
@@ -277,8 +278,8 @@ class CoqProof(SingleVerifier):
 
     def _rechecked(
         self, files: Mapping[str, bytes], limits: Limits, axioms: Sequence[str]
-    ) -> Verdict:
-        """What the checker says of the modules."""
+    ) -> Verdict | None:
+        """What the checker says of the modules; None where it comes to no end."""
         made = self._run(_CHECKER, files, "", limits)
         result, said = made.result, made.said
         if result.ended is Ending.EXITED and result.status == _NOT_FOUND:
@@ -290,9 +291,7 @@ class CoqProof(SingleVerifier):
                 feedback="Coq's checker coqchk refuses the compiled proof: turn no check off.",
             )  # fmt: skip
         if result.ended is not Ending.FINISHED:
-            return Verdict.abstain(
-                "Coq accepts the proof, and its checker coqchk comes to no end within the limits"
-            )
+            return None
         found = [
             f"{heading['what']}: {name}"
             for heading in _UNSAFE.finditer(said)
@@ -350,6 +349,21 @@ def _refused(found: Sequence[str]) -> Verdict:
     return Verdict.reject(
         f"the proof rests on what is not allowed: {told}", score=0.0,
         feedback=f"Prove it without {told}.", evidence={"refused": [*found[:20]]},
+    )  # fmt: skip
+
+
+def _unchecked(script: str) -> Verdict:
+    """What is said of a proof that Coq accepts and the checker can't finish.
+
+    Where the script names a check of Coq's it is a reject: only the checker sees what came in
+    while that was off, and a long computation beside it must not hide it.
+    """
+    told = "its checker coqchk comes to no end within the limits"
+    if not _SWITCH.search(script):
+        return Verdict.abstain(f"Coq accepts the proof, and {told}")
+    return Verdict.reject(
+        f"the script turns checks of Coq off, and {told}", score=0.0,
+        feedback=f"Turn no check of Coq off: {told}.",
     )  # fmt: skip
 
 

@@ -75,10 +75,18 @@ class TestConstraintSolution(VerifierTestCase):
             ),
             # A z3 that gives no solution for one, which a test below imitates.
             (
-                "if values and (not all((evaluated(term, values) is True for term in terms))): "
-                "raise ToolError('z3... -> if values and (not all((evaluated(term, values) is "
-                "True for term in terms))): pass"
+                "if not all((evaluated(term, values) is True for term in terms)): raise "
+                "ToolError('z3 gave a solut... -> if not all((evaluated(term, values) is True "
+                "for term in terms)): pass"
             ),
+            # A question that takes too much memory, which a test below imitates.
+            (
+                "if said == 'unknown' and solver.reason_unknown() in _FULL: raise ToolError('z3 "
+                "took too much memo... -> if said == 'unknown' and solver.reason_unknown() in "
+                "_FULL: pass"
+            ),
+            # Words of a counterexample, which tests of `equivalent-formula` read.
+            "value.denominator == 1 -> value.denominator != 1",
             # Words of the feedback and of an error, which tests below read.
             (
                 "'smaller' if problem.is_least else 'larger' -> "
@@ -162,6 +170,21 @@ def test_a_solution_of_z3_is_believed_only_if_it_is_one(monkeypatch: pytest.Monk
     verdict = said("unsat", {"x": "Int"}, "(= (+ x 1) 5)")
 
     assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+
+
+def test_a_question_that_takes_too_much_memory_leaves_z3_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prover, "_FOR_ONE", 1)
+    birds, apart = dict.fromkeys("abcdefgh", "Int"), "(distinct a b c d e f g h)"
+    bounds = [f"(<= 1 {name} 7)" for name in birds]
+
+    verdict = said("unsat", birds, apart, *bounds)
+    monkeypatch.undo()
+
+    assert (Outcome.ABSTAIN, "tool") == (verdict.outcome, verdict.failed_at)
+    assert "memory" in verdict.reason
+    assert Outcome.REJECT is said("unsat", {"x": "Int"}, "(> x 3)").outcome
 
 
 def test_feedback_says_of_which_sort_a_value_must_be() -> None:

@@ -50,7 +50,6 @@ class TestEquivalentFormula(VerifierTestCase):
                 "search.minimize(built) if is_least else search.maximize(built) -> "
                 "search.minimize(built) if not is_least else search.maximize(built)"
             ),
-            "return True -> return False",
             # A machine that is too slow, and a z3 that errs: tests of that verifier imitate them.
             "said == 'unknown' -> said != 'unknown'",
             "_SECONDS * 1000 -> _SECONDS / 1000",
@@ -60,9 +59,25 @@ class TestEquivalentFormula(VerifierTestCase):
                 "solver.reason_unknown() == _SLOW: pass"
             ),
             (
-                "if values and (not all((evaluated(term, values) is True for term in terms))): "
-                "raise ToolError('z3... -> if values and (not all((evaluated(term, values) is "
-                "True for term in terms))): pass"
+                "if not all((evaluated(term, values) is True for term in terms)): raise "
+                "ToolError('z3 gave a solut... -> if not all((evaluated(term, values) is True "
+                "for term in terms)): pass"
+            ),
+            (
+                "if said == 'unknown' and solver.reason_unknown() in _FULL: raise ToolError('z3 "
+                "took too much memo... -> if said == 'unknown' and solver.reason_unknown() in "
+                "_FULL: pass"
+            ),
+            # What no fraction is, and objectives, are asked about by `constraint-solution` alone.
+            (
+                "if not str(infinite) == str(beside) == '0': return 'the objective has no best "
+                "value: there is alw... -> if not not str(infinite) == str(beside) == '0': "
+                "return 'the objective has no best value: there is..."
+            ),
+            (
+                "if self._z3.is_algebraic_value(best): return \"the objective's best value is no "
+                'fraction: no answe... -> if not self._z3.is_algebraic_value(best): return "the '
+                "objective's best value is no fraction: no a..."
             ),
             "(1 << 32) - 1 -> (1 << 32) + 1",  # Words of an error.
         ],
@@ -114,3 +129,21 @@ def test_feedback_on_a_text_that_is_no_term_says_what_is_wrong() -> None:
     assert "a bracket is never closed" in said("(or p q", "(or p q)").feedback
     assert "'z' is not known" in said("(or p z)", "(or p q)").feedback
     assert "stands for Int, and must for Bool" in said("3", "(or p q)").feedback
+
+
+def test_a_counterexample_of_any_size_is_told() -> None:
+    far = f"(ite (= x (* {' '.join(['9' * 999] * 5)})) 0 x)"
+    verdict = said(far, "x", {"x": "Int"}, show_counterexample=True)
+
+    assert "They differ for x = 99999" in verdict.feedback
+
+
+def test_what_is_too_large_is_refused_before_z3_is_asked() -> None:
+    wide = {"v": "BitVec 256"}
+    answer = said(f"(bvmul {'v ' * 60})", "(bvadd v (_ bv1 256))", wide)
+    task = said("v", f"(bvmul {'v ' * 60})", wide)
+
+    assert Outcome.REJECT is answer.outcome
+    assert "3866624 cells; at most 524288" in answer.reason
+    assert "Multiply and divide less often" in answer.feedback
+    assert (Outcome.ABSTAIN, None) == (task.outcome, task.failed_at)

@@ -1,7 +1,6 @@
 """Terms mean the same here and to z3, whatever they are made of."""
 
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import pytest
@@ -38,10 +37,11 @@ _ORDERS = ["bvult", "bvule", "bvugt", "bvuge", "bvslt", "bvsle", "bvsgt", "bvsge
 def _terms() -> dict[str, st.SearchStrategy[str]]:
     """Terms of each sort, of one another; as text."""
     some: dict[str, st.SearchStrategy[str]] = {}
-    deferred = {
-        kind: st.deferred(partial(some.__getitem__, kind)) for kind in ("b", "i", "r", "v")
-    }
-    b, i, r, v = (deferred[kind] for kind in ("b", "i", "r", "v"))
+
+    def deferred(kind: str) -> st.SearchStrategy[str]:
+        return st.deferred(lambda: some[kind])
+
+    b, i, r, v = map(deferred, ("b", "i", "r", "v"))
 
     def of(form: str, *parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         return st.tuples(*parts).map(lambda given: form.format(*given))

@@ -167,6 +167,32 @@ def test_feedback_says_what_is_wrong(script: str, words: str) -> None:
     assert words in said(script, limits={"cpu": 2.0}).feedback
 
 
+_HEAVY = (
+    "Require Import NArith. Lemma heavy : N.iter 2000000 N.succ 0%N = 2000000%N.\n"
+    "Proof. vm_compute. reflexivity. Qed.\n"
+)
+_FUNCTOR = (
+    "Module Type S. Parameter Inline T : nat -> False. End S.\n"
+    "Module F (X : S). Definition loop : nat -> False := X.T. End F.\n"
+    "Module X. Local Unset Guard Checking.\n"
+    "Fixpoint T (n : nat) : False := T (S n). End X.\n"
+    "Unset Guard Checking. Module M := F X. Set Guard Checking.\n"
+    "Theorem answer : False. Proof. destruct (M.loop 0). Qed."
+)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("coq")
+def test_a_long_computation_hides_no_check_that_was_turned_off() -> None:
+    """Without one it is not known whether the proof holds, and nobody is rejected."""
+    hidden = said(_HEAVY + _FUNCTOR, limits={"cpu": 3.0})
+    honest = said(f"{_HEAVY}Definition answer := I.", "True", limits={"cpu": 3.0})
+
+    assert Outcome.REJECT is hidden.outcome
+    assert "Turn no check of Coq off" in hidden.feedback
+    assert (Outcome.ABSTAIN, None) == (honest.outcome, honest.failed_at)
+
+
 @pytest.mark.usefixtures("coq")
 def test_a_proof_tells_its_axioms() -> None:
     task = {"imports": "Require Import Classical.", "axioms": ["classic"]}
