@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, Final
 
@@ -71,6 +72,8 @@ class GymnasiumEnvironment(Environment):
         self._seed = 0
         self._game: Any = self._made()
         self._is_fresh = True
+        self.beginning: tuple[str, str] = "", ""
+        """What the episode began with: the first observation, and the map of a game with one."""
         self.spec: Any = self._game.spec
         """What Gymnasium knows of it, such as its `reward_threshold`."""
         try:
@@ -85,7 +88,11 @@ class GymnasiumEnvironment(Environment):
             self._game.close()
             self._game = self._made()
         self._is_fresh, self._seed, self._taken = False, seed, []
-        return _told(self._game.reset(seed=seed)[0])
+        with self._blamed("begin an episode"):
+            seen, _ = self._game.reset(seed=seed)
+        first = _told(seen)
+        self.beginning = first, _map_of(self._game)
+        return first
 
     def act(self, action: Action) -> StepResult:
         """Take an action, if it is one of the game."""
@@ -94,11 +101,11 @@ class GymnasiumEnvironment(Environment):
             taken = _action_of(self._game.action_space, value)
         except CandidateError as error:
             return StepResult(f"no action of the game: {error}", failed=True)
-        seen, reward, terminated, truncated, _ = self._game.step(taken)
+        with self._blamed("take an action"):
+            seen, reward, terminated, truncated, _ = self._game.step(taken)
+            given = _reward(reward)
         self._taken.append(json.dumps(value, default=float))
-        return StepResult(
-            _told(seen), float(reward), bool(terminated), bool(truncated), failed=False
-        )  # fmt: skip
+        return StepResult(_told(seen), given, bool(terminated), bool(truncated), failed=False)
 
     def save(self) -> bytes:
         """The seed and the actions: by them the episode is played again."""
@@ -133,20 +140,31 @@ class GymnasiumEnvironment(Environment):
             raise ToolError(
                 f"gymnasium can't be imported ({error}); pip install '.[games]' in a clone"
             ) from error
-        # What is not registered, or not installed, is no fault of what it should be made with.
-        missing = (
-            gymnasium.error.UnregisteredEnv, gymnasium.error.DependencyNotInstalled, ImportError,
-        )  # fmt: skip
-        try:
+        with self._blamed("be made"):
             return gymnasium.make(
                 self._id, max_episode_steps=self._steps, disable_env_checker=True, **self._kwargs
             )
-        except missing as error:
+
+    @contextmanager
+    def _blamed(self, doing: str) -> Iterator[None]:
+        """Hold what the game raises, which may be anything, against what it is made with.
+
+        Raises:
+            ToolError: If it is not registered, or something is not installed.
+            ConfigError: If it raises anything else.
+        """
+        from gymnasium import error as errors
+
+        try:
+            yield
+        except MemoryError:
+            raise
+        except (errors.UnregisteredEnv, errors.DependencyNotInstalled, ImportError) as error:
             raise ToolError(f"there is no {self._id}: {printable(error, 300)}") from error
-        except Exception as error:  # It may raise anything.
+        except Exception as error:
             told = printable(f"{type(error).__name__}: {error}", 300)
             raise ConfigError(
-                f"{self._id} can't be made with {self._kwargs!r:.200}: {told}"
+                f"{self._id} can't {doing} with {self._kwargs!r:.200}: {told}"
             ) from error
 
 
@@ -249,7 +267,26 @@ def _number(value: Any, *, is_whole: bool) -> float:
     return float(value)
 
 
-# ---- Observations
+# ---- What a game shows and gives
+
+
+def _map_of(game: Any) -> str:
+    """The map of a game that has one as Gymnasium's have; "" for none."""
+    import numpy as np
+
+    desc = getattr(game.unwrapped, "desc", None)
+    return str(desc.tolist()) if isinstance(desc, np.ndarray) else ""
+
+
+def _reward(value: Any) -> float:
+    """A reward as a number.
+
+    Raises:
+        TypeError: If it is none; text that reads as a number is none, either.
+    """
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"a reward is the text {value!r:.50}")
+    return float(value)
 
 
 def _told(seen: Any) -> str:

@@ -244,6 +244,7 @@ def game_replay(key: Key) -> None:
     _broken(key)
     _hostile(key)
     _added(key)
+    _faults_of_tasks(key)
 
 
 def _lakes(key: Key, draw: random.Random) -> None:
@@ -880,6 +881,52 @@ def _added(key: Key) -> None:
         turns=_trajectory(["[[1, 1], [0, -0.5]]"], "[[1, 1], [0, -0.5]]"),
         settings={"environments": {f"{GAMES}Levers-v0": []}, "compare_observations": True},
     )  # fmt: skip
+
+
+def _faults_of_tasks(key: Key) -> None:
+    """Cases of tasks that no answer can be judged by, though each action is the game's."""
+    way, reader = json.dumps(WAY), "convention"
+    push = game("Pendulum-v1", 1, -100, max_steps=1)
+    for g, why in (("9.8", "text"), (None, "nothing"), ({"is": 9.8}, "an object")):
+        task = {**push, "kwargs": {"g": g}}
+        key.add("[[0]]", task, UNKNOWN, f"{why} for gravity", reader, reason="kwargs")
+    for rewards, why in (
+        (["a", "b", "c"], "letters"), (["1", "1", "1"], "numbers as text"), ([[1], [0], [0]], "lists"),
+    ):  # fmt: skip
+        kwargs = {"desc": SMALL, "is_slippery": False, "reward_schedule": rewards}
+        task = game("FrozenLake-v1", kwargs=kwargs)
+        key.add(way, task, UNKNOWN, f"{why} for rewards", reader, reason="kwargs")
+    maps = {"map_name": None, "is_slippery": False}
+    for said, why in (
+        ("[1, 1, 2, 1, 2, 2]", "the way of another"), ("[1]", "one step"), ("[]", "no step"),
+        ("[2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1]", "along its border"),
+    ):  # fmt: skip
+        task = game("FrozenLake-v1", 3, kwargs=maps)
+        told = f"a map drawn anew: {why}"
+        key.add(said, task, UNKNOWN, told, "known hack", reason="not deterministic")
+    four = ["SFFF", "FHFH", "FFFH", "HFFG"]
+    named = game(
+        "FrozenLake-v1", 3, kwargs={"desc": None, "map_name": "4x4", "is_slippery": False}
+    )
+    short = shortest(lake(four), (0, 0), 4, 1.0)
+    key.pair(
+        json.dumps(short), json.dumps([*short[:-1], 0]), named, "a map by its name alone", BFS
+    )
+    allowed: Row = {"settings": {"environments": {f"{GAMES}Faulty-v0": ["fault"]}}}
+    for fault, reason, why in (
+        ("raises", "kwargs", "a game that raises at the first action"),
+        ("first", "not deterministic", "chance in the first observation"),
+    ):
+        task = game(f"{GAMES}Faulty-v0", 0, 3, kwargs={"fault": fault})
+        key.add("[0, 1, 0]", task, UNKNOWN, why, LAW, reason=reason, **allowed)
+    walk = icy(SMALL)
+    largest = {**walk, "seed": 2**53 - 1}
+    key.pair(way, json.dumps([*WAY[:-1], 0]), largest, "the largest seed", BFS)
+    without = {name: value for name, value in walk.items() if name != "seed"}
+    for seed in (2**53, 2**62):
+        key.add(way, {**walk, "seed": seed}, UNKNOWN, "a seed too large", reader, reason="seed")
+        several = {**without, "seeds": [seed]}
+        key.add(f"[{way}]", several, UNKNOWN, "seeds too large", reader, reason="seeds")
 
 
 if __name__ == "__main__":

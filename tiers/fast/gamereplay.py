@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from verifier_ladder.arguments import checked
+from verifier_ladder.arguments import LARGEST, checked
 from verifier_ladder.candidate import Candidate, Terminate, Turn
 from verifier_ladder.cost import Cost
 from verifier_ladder.errors import CandidateError, ConfigError, ToolError
@@ -49,7 +49,7 @@ _EXACT, _ROUNDED = 1e-9, 1e-6
 _BETWEEN = re.compile(r"[\s,;]+")
 Claims = Literal["told", "reject"]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, strict=True)]
-Seed = Annotated[int, Field(ge=0, lt=1 << 63, strict=True)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST, strict=True)]
 
 
 class _Goal(BaseModel):
@@ -136,7 +136,8 @@ class GameReplay(MarkedVerifier):
     **Rules.** The game must be over, unless the task says `may_stop`: else doing nothing would be
     the best way to play where every step costs. Nothing may follow its end, and no action may be
     outside the game's. A claimed score is never believed, nor what turns say of rewards and ends.
-    A game that two replays see differently is abstained from.
+    A game that two replays see differently, from its map and first observation on, is abstained
+    from. So is one that raises: then the task makes it with what it does not take.
 
     Which games and arguments a task may name is the host's to say: ids such as `module:Name-v0`
     import code.
@@ -361,17 +362,17 @@ def _played(
     """Play twice, in environments that share nothing.
 
     Raises:
-        TaskError: If the game gives or shows what no turn can hold, or is another one the second
-            time.
+        TaskError: If the game raises, gives or shows what no turn can hold, or is another one
+            the second time.
     """
     try:
         played, again = replay(game, turns, seed=seed), replay(other, turns, seed=seed)
     except ConfigError as error:
-        raise TaskError(f"the task's environment makes no sense: {error}") from None
-    if played != again:
+        raise TaskError(f"the task's environment or kwargs make no sense: {error}") from None
+    if (game.beginning, played) != (other.beginning, again):
         raise TaskError(
             "the task's environment is not deterministic: played again, with the same seed and "
-            "actions, it showed something else"
+            "actions, it was or showed something else"
         )
     return _Episode(turns, played)
 

@@ -45,6 +45,8 @@ class InspectScorerVerifier(AsyncVerifier):
     make 0 of each. So is `N`, no answer, unless `no_answer` says what it is worth: whoever pays
     nothing for it lets a policy keep silent where it would be wrong.
 
+    So is an output whose task has no `target`: a scorer would compare it with "None".
+
     **No model is called**, unless the verifier declares `network=True`.
 
     Example:
@@ -113,6 +115,8 @@ class InspectScorerVerifier(AsyncVerifier):
 
     async def verify_one(self, candidate: Candidate) -> Verdict:
         """Score one output."""
+        if _target_of(candidate.task or {}) is None:
+            return Verdict.abstain('the task has no target; give "" if the scorer reads none')
         state, target = self._sample(candidate)
         with _offline(is_so=not self.network):
             score = await self._scorer(state, target)
@@ -145,10 +149,7 @@ class InspectScorerVerifier(AsyncVerifier):
         output = ModelOutput.from_content(_MODEL, str(candidate.content))
         if not task.get(MESSAGES):
             said.append(output.message)
-        answer = task.get("target", task.get("answer"))
-        target = Target(
-            [str(each) for each in answer] if isinstance(answer, list) else str(answer)
-        )
+        target = Target(_target_of(task) or "")
         more = {name: task[name] for name in self._columns if name in task}
         state = TaskState(
             model=ModelName(_MODEL), sample_id=0, epoch=1, messages=said, target=target,
@@ -208,6 +209,16 @@ class InspectScorerVerifier(AsyncVerifier):
         except (TypeError, ValueError, OverflowError):
             return None
         return number if math.isfinite(number) else None
+
+
+def _target_of(task: Mapping[str, Any]) -> str | list[str] | None:
+    """What the output is compared with; None if nobody says, or a part is missing."""
+    target = task.get("target")
+    if target is None:
+        target = task.get("answer")
+    if not isinstance(target, list):
+        return None if target is None else str(target)
+    return [str(each) for each in target] if target and None not in target else None
 
 
 @contextmanager

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import cmath
 import inspect
 import json
 import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Annotated, Any, Final
 
@@ -32,6 +35,7 @@ _LONGEST = 10_000
 _LONGEST_CONFIG = 20_000
 LEFT_OUT: Final[Mapping[str, str]] = {
     "codeio": "it runs programs that come with the library, outside of any sandbox",
+    "coin_flip": "its scorer takes 0 for any chance",
     "game_of_life_halting": "its scorer takes any answer for yes, also the word False",
     "puzzle24": "its scorer takes any four numbers, whatever the puzzle's are",
 }
@@ -43,6 +47,7 @@ _RUNS_OF_MODULES = {"parse_expr", "sympify", "system", "popen"}
 """What runs text, also where it says that it reads a formula."""
 _REVIEWED = {"basic_arithmetic", "bitwise_arithmetic", "codeio", "propositional_logic"}
 """Datasets that run text of their own alone, or whose function only has such a name."""
+_BETWEEN_NUMBERS = re.compile(r"[\s,;:=|\[\](){}\"'$]+")
 _NAMES = {
     "sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan", "sinh", "cosh", "tanh",
     "exp", "log", "ln", "sqrt", "pi", "Abs",
@@ -75,6 +80,10 @@ class ReasoningGym(MarkedVerifier):
 
     **Below `least` a score is a reject**: some scorers give .01 or .05 for any answer. With
     `least=1` partial credit is not paid.
+
+    **A number must be finite.** One that is not (`nan`, `inf`, `1e999`), alone or among others,
+    is a reject, unless the entry's own answer has it too: comparing with it fails in ways that
+    scorers pay for.
 
     **No answer is run.** Scorers that would run it as Python get a reader of literals instead, and
     formulas may hold numbers, operators and functions alone. A dataset whose source runs text, and
@@ -145,6 +154,7 @@ class ReasoningGym(MarkedVerifier):
         found = answers(candidate.content, self._find, _HOW, longest=_LONGEST)
         answer = agreed((text.strip() for text in found), _HOW)
         _refuse_form(task.dataset, answer)
+        _refuse_infinite(answer, scored.entry.get("answer"))
         try:
             score = scored.by_library(answer)
         except (MemoryError, ToolError):
@@ -338,6 +348,11 @@ def _refuse_form(dataset: str, answer: str) -> None:
         )
 
 
+def _is_complex(answer: str) -> bool:
+    """Whether an answer has a complex number's letters alone: its scorer joins what is apart."""
+    return not re.search(r"[^\W\dije]", answer.lower())
+
+
 def _is_arithmetic(answer: str) -> bool:
     return _is_formula(answer) and not re.search(r"[A-Za-z]|\*\s*\*|/\s*/", answer)
 
@@ -349,7 +364,44 @@ def _is_formula(answer: str) -> bool:
 
 
 _FORMS: Mapping[str, Callable[[str], bool]] = {
-    "countdown": _is_arithmetic, "puzzle24": _is_arithmetic,
+    "complex_arithmetic": _is_complex, "countdown": _is_arithmetic, "puzzle24": _is_arithmetic,
     "simple_integration": _is_formula, "intermediate_integration": _is_formula,
     "polynomial_multiplication": _is_formula,
 }  # fmt: skip
+
+
+# ---- Numbers that are not finite
+
+
+def _refuse_infinite(answer: str, own: Any) -> None:
+    """Refuse an answer with a number that is not finite, unless the entry's own answer has it.
+
+    Raises:
+        CandidateError: If it has one.
+    """
+    if others := _infinite(answer) - _infinite(str(own)):
+        raise CandidateError(
+            f"the answer holds {printable(min(others), 50)}, which is no finite number",
+            feedback="Write numbers that are finite.",
+        )
+
+
+def _infinite(text: str) -> set[str]:
+    """The parts of a text that read as numbers, and are none that is finite."""
+    text = text.lower()
+    parts = {*_BETWEEN_NUMBERS.split(text), "".join(text.split())}
+    # Digits alone are finite, also where a float has no room for them.
+    return {part for part in parts if re.search("[a-z]", part) and not _is_finite(part)}
+
+
+def _is_finite(part: str) -> bool:
+    """Whether a text is no number, or one that is finite, however a scorer reads it."""
+    reads: list[Callable[[str], bool]] = [
+        lambda text: math.isfinite(float(text)), lambda text: Decimal(text).is_finite(),
+        lambda text: cmath.isfinite(complex(text.replace("i", "j"))),
+    ]  # fmt: skip
+    for is_finite in reads:
+        with suppress(ValueError, InvalidOperation):
+            if not is_finite(part):
+                return False
+    return True

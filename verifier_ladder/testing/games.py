@@ -83,7 +83,7 @@ class Faulty(gymnasium.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(self, fault: str = "") -> None:
-        """Set the fault: `chance`, `late`, `reward`, `space`, `raises`, `tires` or none."""
+        """Set the fault: `chance`, `first`, `late`, `reward`, `space`, `raises`, `tires`, none."""
         self._fault = fault
         self.action_space = spaces.Text(3) if fault == "space" else spaces.Discrete(2)
         self.observation_space = spaces.Discrete(2**63 - 1)
@@ -95,7 +95,7 @@ class Faulty(gymnasium.Env[Any, Any]):
         """Begin."""
         super().reset(seed=seed, options=options)
         self._round, self._episodes = 0, self._episodes + 1
-        return 0, {}
+        return int.from_bytes(os.urandom(7)) if self._fault == "first" else 0, {}
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Play a round; who is tired gives nothing for it after the first episode."""

@@ -20,6 +20,16 @@ RUN = ["binary_matrix", "countdown", "intermediate_integration", "n_queens", "nu
        "polynomial_multiplication", "puzzle24", "simple_integration", "spiral_matrix",
        "string_insertion"]  # fmt: skip
 """Datasets whose scorers run what they are given."""
+FIXED = [
+    "0", "1", "-1", "2", "3", "12", "100", "0.5", "0.01", "nan", "n a n", "-inf", "1e999",
+    "nan+nanj", "0/0", "[]", "[[]]", "[[0]]", "{}", "()", "True", "False", "True False", "None",
+    "yes", "no", "x", "A", "*", "?", "N/A", "knight", "1 2 3", "0 0", "even", "impossible",
+    "The answer is 1.", " ".join(map(str, range(60))),
+]  # fmt: skip
+"""Answers that anybody could give without having read the question."""
+PARTLY = {"course_schedule", "gcd", "isomorphic_strings", "largest_island", "letter_counting",
+          "ransom_note", "rectangle_count"}  # fmt: skip
+"""Datasets that pay up to .7 for answers that hold the right one, or are near; see the page."""
 ALL = ReasoningGym(datasets={name: [] for name in DATASETS})
 
 
@@ -66,6 +76,29 @@ def test_own_answers_of_all_datasets_are_taken_and_nonsense_is_not() -> None:
     assert not lost
     assert not unknown
     assert set(paid) <= LEFT_OUT.keys()
+
+
+def test_no_fixed_string_earns_much_of_a_dataset() -> None:
+    check, paid = ReasoningGym(), []
+    for name in sorted(DATASETS.keys() - OWN.keys() - LEFT_OUT.keys()):
+        tasks = [{"dataset": name, "seed": seed, "index": 0} for seed in (1, 2, 3, 14, 159)]
+        owns = [str(entry_of(name, task["seed"])["answer"]).lower() for task in tasks]
+        for text in FIXED:
+            # Whoever guesses what is right for this entry has earned it.
+            asked = [t for t, own in zip(tasks, owns, strict=True) if own != text.lower()]
+            said = check.judge(
+                [vl.Candidate("text", f"<answer>{text}</answer>", t) for t in asked]
+            )
+            bound = 0.7 if name in PARTLY else 0.5
+            much = [verdict for verdict in said if (verdict.score or 0.0) >= bound]
+            if len(much) > len(asked) / 2:
+                paid.append((name, text))
+    assert not paid
+
+
+@pytest.mark.parametrize("answer", ["nan", "NaN", "n a n", "nan+nanj", "nani", "3+nani", "inf"])
+def test_a_complex_number_must_be_finite(answer: str) -> None:
+    assert judge("complex_arithmetic", answer).outcome == "reject"
 
 
 @pytest.mark.parametrize("name", RUN)

@@ -121,6 +121,32 @@ def test_what_can_not_be_played_is_refused(
         GymnasiumEnvironment(name, kwargs=kwargs, action_names=names)
 
 
+@pytest.mark.parametrize(
+    ("raised", "error"),
+    [
+        (ValueError("bad"), ConfigError), (AssertionError(), ConfigError),
+        (ImportError("no part"), ToolError), (MemoryError(), MemoryError),
+        (gymnasium.error.DependencyNotInstalled("no part"), ToolError),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_a_game_raises_is_the_fault_of_what_it_is_made_with(
+    raised: Exception, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    with GymnasiumEnvironment("CartPole-v1") as game:
+        game.reset()
+        monkeypatch.setattr(game._game, "step", fail)
+        with pytest.raises(error):
+            game.step("0")
+    with GymnasiumEnvironment("CartPole-v1") as game:
+        monkeypatch.setattr(game._game, "reset", fail)
+        with pytest.raises(error):
+            game.reset()
+
+
 class Shown(gymnasium.Env[Any, Any]):
     """Shows what it is told to."""
 

@@ -165,12 +165,58 @@ def test_an_action_of_a_call_may_be_a_name() -> None:
     assert Outcome.ACCEPT is judge("", *calls, Turn(Terminate()), action_names=names).outcome
 
 
-def test_a_game_that_raises_is_no_fault_of_the_candidate() -> None:
-    verifier = GameReplay(environments={f"{OWN}Faulty-v0": ["fault"]})
-    of = {"environment": f"{OWN}Faulty-v0", "kwargs": {"fault": "raises"}}
-    verdict = judge("[0, 0, 0]", verifier=verifier, **of)
+@pytest.mark.parametrize(
+    ("name", "kwargs", "said"),
+    [
+        (f"{OWN}Faulty-v0", {"fault": "raises"}, "[0, 0, 0]"),
+        ("Pendulum-v1", {"g": "9.8"}, "[[0]]"), ("Pendulum-v1", {"g": None}, "[[0]]"),
+        ("FrozenLake-v1", {"reward_schedule": ["a", "b", "c"]}, "[0]"),
+        ("FrozenLake-v1", {"reward_schedule": ["1", "1", "1"]}, "[0]"),
+    ],
+)  # fmt: skip
+def test_a_game_that_raises_is_no_fault_of_the_candidate(
+    name: str, kwargs: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    verifier = GameReplay(environments={**ENVIRONMENTS, f"{OWN}Faulty-v0": ["fault"]})
+    of = {"environment": name, "kwargs": kwargs, "max_steps": 3, "may_stop": True}
+    verdict = judge(said, verifier=verifier, **of)
+    with vl.Campaign.open(
+        "c", ladder=vl.Ladder("l", [verifier]), ledger=tmp_path / "l.db", workers=1
+    ) as campaign:
+        (reward,) = campaign.score([Candidate("text", said, {**TASK, **of})])
 
-    assert (Outcome.ABSTAIN, "verifier") == (verdict.outcome, verdict.failed_at)
+    assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at), verdict.reason
+    assert "kwargs make no sense" in verdict.reason
+    assert (None, None) == (reward.value, reward.failed_at)
+
+
+def test_a_map_that_no_seed_rules_is_abstained_from_whatever_is_said() -> None:
+    maps = {"map_name": None, "is_slippery": False}
+    for said in ("[1, 1, 2, 1, 2, 2]", "[2, 2, 2]", "[1]", "[]", "[0, 0]"):
+        for _ in range(5):
+            verdict = judge(said, kwargs=maps)
+            assert Outcome.ABSTAIN is verdict.outcome, said
+            assert "not deterministic" in verdict.reason
+    named = {"map_name": "4x4", "is_slippery": False}
+    assert Outcome.ACCEPT is judge("[1, 1, 2, 1, 2, 2]", kwargs=named).outcome
+
+
+def test_a_first_observation_that_no_seed_rules_is_abstained_from() -> None:
+    verifier = GameReplay(environments={f"{OWN}Faulty-v0": ["fault"]})
+    verdict = judge(
+        "[0, 0, 0]", verifier=verifier, environment=f"{OWN}Faulty-v0", kwargs={"fault": "first"}
+    )
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert "not deterministic" in verdict.reason
+
+
+def test_seeds_are_those_that_an_episode_begins_with() -> None:
+    assert Outcome.ACCEPT is judge("[2, 1, 1, 2]", seed=2**53 - 1).outcome
+    for seed in (2**53, 2**62):
+        verdict = judge("[2, 1, 1, 2]", seed=seed)
+        assert (Outcome.ABSTAIN, None) == (verdict.outcome, verdict.failed_at)
+        assert "seed" in verdict.reason
 
 
 @pytest.mark.parametrize("name", ["Doom-v0", "nowhere.at.all:Doom-v0", "CartPole-v7"])

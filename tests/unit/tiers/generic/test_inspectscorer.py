@@ -1,5 +1,6 @@
 """Scorers of Inspect without the library; `tests/learners/inspect` has the library."""
 
+import asyncio
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
+from verifier_ladder.tiers.generic import inspectscorer
 from verifier_ladder.tiers.generic.inspectscorer import InspectScorerVerifier
 
 
@@ -64,6 +66,30 @@ def test_who_names_a_score_gets_that_one() -> None:
     assert dict(verdict(value, main="the_style").scores) == {"the_style": 1.0, "sum": 0.25}
     assert verdict(value, main="open").outcome == "abstain"
     assert verdict(value, main="other").outcome == "abstain"
+
+
+@pytest.mark.parametrize("task", [
+    None, {"prompt": "?"}, {"target": None}, {"target": None, "answer": None}, {"target": []},
+    {"answer": ["4", None]},
+], ids=repr)  # fmt: skip
+def test_without_a_target_it_is_unknown(task: dict[str, Any] | None) -> None:
+    made = InspectScorerVerifier(lambda: None, name="s", version="1")
+    said = asyncio.run(made.verify_one(vl.Candidate("text", "None", task)))
+
+    assert (said.outcome, said.failed_at) == ("abstain", None)
+    assert "no target" in said.reason
+
+
+@pytest.mark.parametrize(
+    ("task", "target"),
+    [
+        ({"target": "4"}, "4"), ({"target": None, "answer": 4}, "4"), ({"target": ""}, ""),
+        ({"target": ["4", 5]}, ["4", "5"]), ({"target": 0, "answer": "1"}, "0"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_target_is_what_the_task_says(task: dict[str, Any], target: object) -> None:
+    assert inspectscorer._target_of(task) == target
 
 
 def test_silence_is_worth_what_is_said_and_a_failed_grader_nothing() -> None:

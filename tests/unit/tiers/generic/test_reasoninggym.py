@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from . import evaluating, queens, sums
 
 kinds = {"evaluating": evaluating.Evaluating, "n_queens": queens.Queens}
-names = ("sums", "broken", "odd", "codeio", *kinds)
+names = ("sums", "broken", "odd", "codeio", "lenient", *kinds)
 factory = SimpleNamespace(DATASETS={name: (kinds.get(name, sums.Sums), None) for name in names})
 
 def create_dataset(name, seed, **config):
@@ -43,6 +43,8 @@ class Sums:
         wanted = entry["metadata"]["n"].pop()  # As some do.
         if self.name == "broken":
             raise ValueError("broken")
+        if self.name == "lenient":
+            return 1.0
         if self.name == "odd" and answer != entry["answer"]:
             return {"7": 7.0, "8": None, "9": float("nan")}.get(answer, 0.0)
         return 1.0 if int(answer) == wanted else 0.05
@@ -179,6 +181,43 @@ def test_formulas_are_read(answer: str) -> None:
 ])  # fmt: skip
 def test_what_is_more_than_a_formula_is_not(answer: str) -> None:
     assert not reasoninggym._is_formula(answer)
+
+
+@pytest.mark.parametrize("answer", [
+    "nan", "NaN", "-nan", "inf", "+Inf", "-INFINITY", "1e999", "nan+nanj", "3+nani", "(nan)",
+    "[1, nan]", "1, inf, 2", "x = nan", "n a n", "snan", "NaN123", "1e400j", '{"a": NaN}',
+])  # fmt: skip
+def test_a_number_that_is_not_finite_is_refused(answer: str) -> None:
+    verdict = judge(f"<answer>{answer}</answer>", dataset="lenient")
+
+    assert verdict.outcome == "reject"
+    assert "no finite number" in verdict.reason
+    assert "finite" in verdict.feedback
+
+
+@pytest.mark.parametrize(
+    "answer", ["1e99", "banana", "info", "nano 1", "infinitely", "3+4j", "x", "01" * 400]
+)
+def test_other_answers_are_the_scorers_to_judge(answer: str) -> None:
+    assert judge(f"<answer>{answer}</answer>", dataset="lenient").score == 1.0
+
+
+def test_a_word_of_the_entrys_own_answer_may_be_said() -> None:
+    entry = {"question": "?", "answer": "to Infinity", "metadata": {"n": [12]}}
+    task = {"dataset": "lenient", "entry": entry, "seed": None, "index": None}
+
+    assert judge("infinity", by=ReasoningGym(entries=True), **task).score == 1.0
+    assert judge("nan", by=ReasoningGym(entries=True), **task).outcome == "reject"
+
+
+@pytest.mark.parametrize("answer", ["3+4j", "-2.5 - 3.0I", "(7i)", "1e2+1j", "0"])
+def test_complex_numbers_are_read(answer: str) -> None:
+    assert reasoninggym._is_complex(answer)
+
+
+@pytest.mark.parametrize("answer", ["na n", "nan", "\u0269", "a+bi"])
+def test_other_letters_are_no_complex_numbers(answer: str) -> None:
+    assert not reasoninggym._is_complex(answer)
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
