@@ -10,11 +10,12 @@ import pytest
 import z3
 
 import verifier_ladder as vl
-from verifier_ladder.testing.answerkey import Judge, Twin
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast import prover
 from verifier_ladder.tiers.fast.constraintsolution import ConstraintSolution
 from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
 
 
 def is_well_formed(text: str, task: Mapping[str, Any]) -> bool:
@@ -99,6 +100,13 @@ class TestConstraintSolution(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> ConstraintSolution:
         return ConstraintSolution()
+
+    @pytest.mark.slow  # Each mutant is asked about the whole key.
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        """See the kit."""
+        super().test_the_answer_key_catches_mutants(verifier, answer_key)
 
 
 def said(

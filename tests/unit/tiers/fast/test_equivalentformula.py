@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 import verifier_ladder as vl
-from verifier_ladder.testing.answerkey import Judge, Twin
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.equivalentformula import EquivalentFormula
 from verifier_ladder.tiers.fast.terms import Scope, Sort, Value, evaluated
 from verifier_ladder.verdict import Outcome, Verdict
+from verifier_ladder.verifiers import Verifier
 
 
 def is_the_same_text(text: str, task: Mapping[str, Any]) -> bool:
@@ -86,6 +87,13 @@ class TestEquivalentFormula(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> EquivalentFormula:
         return EquivalentFormula()
+
+    @pytest.mark.slow  # Each mutant is asked about the whole key.
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        """See the kit."""
+        super().test_the_answer_key_catches_mutants(verifier, answer_key)
 
 
 def said(text: str, formula: str, variables: Any = None, **of: Any) -> Verdict:

@@ -12,9 +12,10 @@ import pytest
 import verifier_ladder as vl
 from verifier_ladder import Candidate, ConfigError, Outcome, Terminate, ToolCall, Turn, Verdict
 from verifier_ladder.testing import games
-from verifier_ladder.testing.answerkey import Judge, Twin
+from verifier_ladder.testing.answerkey import AnswerKey, Judge, Twin
 from verifier_ladder.testing.verifier import VerifierTestCase
 from verifier_ladder.tiers.fast.gamereplay import ENVIRONMENTS, GameReplay
+from verifier_ladder.verifiers import Verifier
 
 LAKE = {"desc": ["SFF", "HFH", "FFG"], "is_slippery": False}
 TASK: dict[str, Any] = {
@@ -99,6 +100,13 @@ class TestGameReplay(VerifierTestCase):
     @pytest.fixture
     def verifier(self) -> GameReplay:
         return GameReplay()
+
+    @pytest.mark.slow  # Each mutant is asked about the whole key.
+    def test_the_answer_key_catches_mutants(
+        self, verifier: Verifier, answer_key: AnswerKey | None
+    ) -> None:
+        """See the kit."""
+        super().test_the_answer_key_catches_mutants(verifier, answer_key)
 
 
 def judge(content: str, *turns: Turn, verifier: GameReplay | None = None, **task: Any) -> Verdict:
