@@ -19,7 +19,7 @@ _OPEN = {"name": "code", "tool": "open", "argument": "code"}
 _NOISE = ("The hall is empty.", "A clock says 12:45.", "Room 9 is locked.", "Nothing happens.", "")
 
 
-def look(seen: str, what: str = "note", **more: Any) -> list[Any]:
+def look(seen: str, what: Any = "note", **more: Any) -> list[Any]:
     """A turn in which something is shown."""
     return Turn(ToolCall("look", {"at": what}), seen, **more).as_json()
 
