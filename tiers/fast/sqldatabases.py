@@ -412,11 +412,15 @@ def _large(hints: Hints) -> list[Profile]:
     return [Profile(most + 3, nulls=0.05, large=True)] if most > _LARGEST_USUAL else []
 
 
+CLOSE = Profile(60, nulls=0.05)
+"""Many rows near to constants."""
+
+
 def further(number: int) -> Profile:
     """What databases are like that are drawn where those of `profiles` tell too little."""
     return (
         Profile(25, nulls=0.05, solid=True), Profile(40, nulls=0.05, wide=True),
-        Profile(60, nulls=0.02, solid=True), Profile(30, nulls=0.05),
+        Profile(60, nulls=0.02, solid=True), CLOSE,
     )[number % 4]  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from verifier_ladder.tiers.fast.sqlanswers import (
     unmatched,
 )
 from verifier_ladder.tiers.fast.sqldatabases import (
+    CLOSE,
     Hints,
     Profile,
     Rows,
@@ -726,8 +727,8 @@ class Trial:
     def _closer(self, query: Query) -> Iterator[Case]:
         """Databases whose values are near to the candidate's constants, too."""
         hints = self._hints(query, self.reference)
-        for place, profile in enumerate(profiles(self.tables, hints)):
-            if profile.solid or profile.groups or profile.large:
+        for place, profile in enumerate((*profiles(self.tables, hints), CLOSE)):
+            if profile.solid or profile.groups or profile.large or profile is CLOSE:
                 rows = self._drawn(profile, hints, -1 - place)
                 try:
                     yield from self._cases(rows, is_large=profile.large)
