@@ -33,6 +33,11 @@ STAFF = (
     "CREATE TABLE employees (id INTEGER PRIMARY KEY, name TEXT NOT NULL, dept_id INTEGER REFERENCES departments(id), "
     "salary INTEGER NOT NULL, bonus DOUBLE, boss_id INTEGER REFERENCES employees(id), hired DATE NOT NULL);"
 )
+BRANCHES = (
+    "CREATE TABLE shops (code TEXT PRIMARY KEY, town TEXT);\n"
+    "CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born DATE, shop TEXT REFERENCES shops(code), pay INTEGER);\n"
+    "CREATE TABLE sales (id INTEGER PRIMARY KEY, shop TEXT REFERENCES shops(code), sold TEXT NOT NULL, seen TIMESTAMP, qty INTEGER NOT NULL CHECK (qty >= 0));"
+)
 BARE = "CREATE TABLE t (a INTEGER, b INTEGER, c TEXT);\nCREATE TABLE u (a INTEGER, d TEXT);"
 TYPED = [
     {"name": "t", "columns": [{"name": "a", "type": "INTEGER"}, {"name": "b", "type": "INTEGER"},
@@ -69,6 +74,13 @@ WITNESSES: dict[str, list[Rows]] = {
          "employees": [[1, "Ann", 1, 70, -1.0, None, "2021-01-01"]]},
         {"departments": [[1, "Sales"]],
          "employees": [[1, "Ann", 1, 70, None, None, "2021-01-01"]]},
+    ],
+    BRANCHES: [
+        {"shops": [["A1", "Bonn"], ["B2", " \u00c4hlen "]],
+         "staff": [[1, "Al", "1980-05-05", "A1", 10], [2, "Maximilian Al", "2006-06-01", "B2", 10], [3, "Maximilian A", "2006-06-02", "B2", 11], [4, "Bo", None, None, None], [5, "Cy", "2003-07-01", "B2", 9], [6, "Di", "2010-01-01", "A1", -40]],
+         "sales": [[1, "A1", "2024-03-01", "2024-03-01 00:00:00", 1], [2, "B2", "2024-03-31 12:30:00", "2024-03-31 12:30:00", 2], [3, "B2", "2023-03-15", "2023-03-15 23:59:59", 4], [4, None, "2024-04-01", "2024-04-01 00:00:00", 8], [5, "A1", "2023-12-31", None, 16]]},
+        {"shops": [["A1", "Bonn"]], "staff": [], "sales": [[n, "A1", "2024-03-01", None, 1] for n in range(1, 131)]},
+        {"shops": [], "staff": [], "sales": []},
     ],
     BARE: [
         {"t": [[1, 1, "x"], [1, 1, "x"], [2, None, "X"], [None, 3, None], [5, 4, "xy"], [4, 5, "ax"], [6, 5, ""], [5, 6, "y"], [3, 3, "x%"], [-7, 2, "a_x"], [7, 2, "abx"], [10, 10, "10"], [9, 0, "é"], [5, 5, "x"], [11, 6, "z"], [12, 7, "x%y"]],
@@ -1241,6 +1253,155 @@ def _noticed(key: Key) -> None:
         key.add(said, _task(BARE, reference), outcome, why, "mutant of the verifier")
 
 
+_REACHED: list[tuple[str, str, str, str, str]] = [
+    # dialect, reference, right, wrong, about; all about BRANCHES
+    (
+        "sqlite",
+        "SELECT COUNT(*) FROM sales WHERE strftime('%m', sold) = '03'",
+        "SELECT COUNT(*) FROM sales WHERE CAST(strftime('%m', sold) AS INTEGER) = 3",
+        "SELECT 0",
+        "a count of a month that is never there",
+    ),
+    (
+        "sqlite",
+        "SELECT SUM(qty) FROM sales WHERE strftime('%Y', sold) = '2023'",
+        "SELECT SUM(CASE WHEN strftime('%Y', sold) = '2023' THEN qty END) FROM sales",
+        "SELECT NULL",
+        "a sum over a year that is never there",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(*) FROM staff WHERE born + INTERVAL 18 YEAR <= DATE '2024-06-01'",
+        "SELECT COUNT(*) FROM staff WHERE NOT born + INTERVAL 18 YEAR > DATE '2024-06-01'",
+        "SELECT 0",
+        "a count of those of an age that nobody has",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(*) FROM staff WHERE born + INTERVAL 18 YEAR <= DATE '2024-06-01'",
+        "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM staff WHERE DATE '2024-06-01' >= born + INTERVAL 18 YEAR) s",
+        "SELECT COUNT(*) FROM staff WHERE born + INTERVAL 21 YEAR <= DATE '2024-06-01'",
+        "another number of years",
+    ),
+    (
+        "duckdb",
+        "SELECT CASE WHEN date_diff('year', born, DATE '2024-06-01') >= 18 THEN 'adult' ELSE 'child' END FROM staff",
+        "SELECT CASE WHEN 2024 - year(born) >= 18 THEN 'adult' ELSE 'child' END FROM staff",
+        "SELECT 'child' FROM staff",
+        "a CASE that always says the same",
+    ),
+    (
+        "duckdb",
+        "SELECT name FROM staff WHERE length(name) <= 12",
+        "SELECT name FROM staff WHERE NOT length(name) > 12",
+        "SELECT name FROM staff",
+        "a length that no text has",
+    ),
+    (
+        "duckdb",
+        "SELECT name FROM staff WHERE length(name) <= 12",
+        "SELECT name FROM staff WHERE length(name) < 13",
+        "SELECT name FROM staff WHERE length(name) < 12",
+        "a length just as long",
+    ),
+    (
+        "duckdb",
+        "SELECT name, length(name) > 12 FROM staff",
+        "SELECT name, 12 < length(name) FROM staff",
+        "SELECT name, FALSE FROM staff",
+        "a truth value that is always false",
+    ),
+    (
+        "sqlite",
+        "SELECT shop, SUM(strftime('%Y', sold) = '2023') FROM sales GROUP BY shop",
+        "SELECT shop, COUNT(CASE WHEN strftime('%Y', sold) = '2023' THEN 1 END) FROM sales GROUP BY shop",
+        "SELECT shop, 0 FROM sales GROUP BY shop",
+        "a count by hand of what is never there",
+    ),
+    (
+        "duckdb",
+        "SELECT id FROM sales WHERE seen >= TIMESTAMP '2024-03-01' AND seen < TIMESTAMP '2024-04-01'",
+        "SELECT id FROM sales WHERE CAST(seen AS DATE) BETWEEN DATE '2024-03-01' AND DATE '2024-03-31'",
+        "SELECT id FROM sales WHERE seen BETWEEN TIMESTAMP '2024-03-01' AND TIMESTAMP '2024-03-31'",
+        "the last day of a month has hours",
+    ),
+    (
+        "sqlite",
+        "SELECT id FROM sales WHERE sold >= '2024-03-01' AND sold < '2024-04-01'",
+        "SELECT id FROM sales WHERE substr(sold, 1, 10) BETWEEN '2024-03-01' AND '2024-03-31'",
+        "SELECT id FROM sales WHERE sold BETWEEN '2024-03-01' AND '2024-03-31'",
+        "the last day of a month has hours, in texts",
+    ),
+    (
+        "sqlite",
+        "SELECT name FROM staff WHERE shop = 'B2' AND pay > 10",
+        "SELECT name FROM staff JOIN shops ON shop = code WHERE code = 'B2' AND pay >= 11",
+        "SELECT name FROM staff WHERE shop = 'B2' AND pay >= 10",
+        "a constant on a foreign key",
+    ),
+    (
+        "duckdb",
+        "SELECT name FROM staff WHERE shop = 'B2'",
+        "SELECT name FROM staff WHERE shop IN ('B2')",
+        "SELECT name FROM staff WHERE shop >= 'B2' OR pay < -30",
+        "a constant on a foreign key alone",
+    ),
+    (
+        "duckdb",
+        "SELECT id FROM sales",
+        "SELECT id FROM sales LIMIT ALL",
+        "SELECT id FROM sales LIMIT 100",
+        "a LIMIT beyond a small table",
+    ),
+    (
+        "duckdb",
+        "SELECT id FROM sales ORDER BY id LIMIT 100",
+        "SELECT id FROM (SELECT id FROM sales ORDER BY id LIMIT 100) s ORDER BY id LIMIT 120",
+        "SELECT id FROM sales ORDER BY id LIMIT 101",
+        "one more than a long LIMIT",
+    ),
+    (
+        "sqlite",
+        "SELECT id FROM sales ORDER BY id LIMIT 100",
+        "SELECT id FROM sales ORDER BY +id LIMIT 100",
+        "SELECT id FROM sales ORDER BY id",
+        "no LIMIT for a long one",
+    ),
+    (
+        "duckdb",
+        "SELECT pay FROM staff",
+        "SELECT +pay FROM staff",
+        "SELECT CASE WHEN pay < -20 THEN -20 ELSE pay END FROM staff",
+        "numbers far below zero",
+    ),
+    (
+        "duckdb",
+        "SELECT town FROM shops",
+        "SELECT '' || town FROM shops",
+        "SELECT trim(town) FROM shops",
+        "spaces at the ends of texts",
+    ),
+]
+
+
+def _reached(key: Key) -> None:
+    """Conditions that must hold, and fail, on some database."""
+    for dialect, reference, right, wrong, about in _REACHED:
+        more = {} if dialect == "duckdb" else {"dialect": dialect}
+        _right(key, BRANCHES, reference, right, about, RULE, **more)
+        _wrong(key, BRANCHES, reference, wrong, about, HACK, **more)
+    key.broken("SELECT id FROM staff", [
+        (_task(BRANCHES, "SELECT id FROM staff", databases=[{"staff": rows}]), "constraint", f"databases of the task's own: {why}")
+        for rows, why in (
+            ([[1, "a", None, None, 1], [1, "b", None, None, 1]], "two rows with the same key"),
+            ([[1, "a", None, "none", 1]], "a row that refers to none"),
+            ([[1, None, None, None, 1]], "a null that the schema forbids"),
+        )
+    ])  # fmt: skip
+    never = _task(BRANCHES, "SELECT COUNT(*) FROM staff WHERE length(name) = 5000")
+    key.broken("SELECT 0", [(never, "its WHERE never holds", "a condition that never holds")])
+
+
 def sql_query(key: Key) -> None:
     """Rewritings and edits, conventions, what is refused, tasks without sense, hostile text."""
     _rewritings(key)
@@ -1250,6 +1411,7 @@ def sql_query(key: Key) -> None:
     _hostile(key)
     _corrected(key)
     _noticed(key)
+    _reached(key)
 
 
 if __name__ == "__main__":

@@ -13,28 +13,44 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from verifier_ladder.tiers.fast.sqlschema import Column, Foreign, Kind, Table
 
-Rows = dict[str, list[tuple[Any, ...]]]
+Row = tuple[Any, ...]
+Rows = dict[str, list[Row]]
 _MOST_HINTS = 60
 """Constants of one query that are heeded."""
 _LARGEST_GROUP = 60
+_LARGEST_USUAL = 12
+_MOST_LACKING = 4
+"""Columns that have groups in which one row lacks a value."""
 _EIGHTH = 8
 _EPOCH, _LAST = date(1, 1, 2), date(9998, 12, 30)
+_MOST_ROWS = 1_000
+"""The largest number of a LIMIT that a database has more rows than."""
 _WORDS = ("a", "b", "B", "ab", "x", "Zoe", "", "a b", "10")
+_WIDE_WORDS = (
+    *_WORDS, " ab", "ab ", " a b ", "\u00e4", "\u00c4", "zo\u00eb", "Stra\u00dfe", "AB",
+    "zoe", "a-b", "%", "_", "abcdefghijklmnopqrstuvwxyz", "3", "-4", "2.5",
+)  # fmt: skip
+_WIDE = range(-60 * _EIGHTH, 60 * _EIGHTH + 1)
 _DAYS = (
     date(2019, 12, 31), date(2020, 2, 29), date(2021, 3, 1), date(2023, 12, 31), date(2024, 1, 1),
     date(2024, 1, 31), date(2024, 7, 15),
 )  # fmt: skip
 _TIMES = (time(0), time(12, 30), time(23, 59, 59))
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z")
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2})?\Z")
 _YEARS, _MONTHS = range(1900, 2101), range(1, 13)
+_UNIT = re.compile(r"year|month|week|(?<!julian)day", re.IGNORECASE)
+_DAYS_OF = {"year": 365.25, "month": 30.4375, "week": 7.0, "day": 1.0}
+_CLOCKLIKE = frozenset({"date", "datetime", "julianday", "strftime", "time", "unixepoch"})
+"""Functions of SQLite that read a text as a date."""
 Violations = Callable[[Table, Sequence[tuple[Any, ...]]], set[int]]
 """What tells which rows break a table's checks."""
 
@@ -54,6 +70,10 @@ class Hints:
     """Those that something counted or summed is compared with."""
     shifts: Mapping[tuple[str, Any], int]
     """Which value near to a column's constant meets its condition, if not the constant itself."""
+    dated: frozenset[str] = frozenset()
+    """Columns that are read as dates, by name in small letters."""
+    limits: tuple[int, ...] = ()
+    """Numbers of a LIMIT."""
 
     @classmethod
     def of(cls, trees: Iterable[Any], columns: Collection[str] | None = None) -> Hints:
@@ -74,13 +94,18 @@ class Hints:
         by_column: dict[str, dict[Any, None]] = {}
         every: dict[Any, None] = {}
         sizes: dict[int, None] = {}
+        limits: dict[int, None] = {}
         shifts: dict[tuple[str, Any], int] = {}
+        dated: set[str] = set()
         for tree in trees:
             every |= dict.fromkeys(list(_constants(tree, columns))[:_MOST_HINTS])
+            dated |= {c.name.lower() for c in tree.find_all(exp.Column) if _is_dated(c)}
+            limits |= dict.fromkeys(_limits(tree))
             for node in tree.find_all(exp.LT, exp.GT):
                 shifts |= _shifts(node)
             for node in tree.find_all(*compared):
                 found = list(_constants(node, columns))[:_MOST_HINTS]
+                found += [*_away(node, found), *_as_long(node, found)]
                 for column in node.find_all(exp.Column):
                     by_column.setdefault(column.name.lower(), {}).update(dict.fromkeys(found))
                 if node.find(exp.AggFunc) is not None:
@@ -93,12 +118,46 @@ class Hints:
             tuple(value for value in every if isinstance(value, str)),
             tuple(sizes),
             shifts,
+            frozenset(dated),
+            tuple(limits),
         )
+
+    def passed(self, tables: Sequence[Table]) -> Hints:
+        """Constants of a column are also those of the one that it refers to.
+
+        Args:
+            tables: Each after those that it refers to.
+        """
+        of, shifts = dict(self.by_column), dict(self.shifts)
+        by_name = {table.name.lower(): table for table in tables}
+        for table in reversed(tables):
+            for foreign in table.foreign:
+                other = by_name[foreign.table]
+                for place, reference in zip(foreign.places, foreign.references, strict=True):
+                    child = table.columns[place].name.lower()
+                    parent = other.columns[reference].name.lower()
+                    found = of.get(child, ())
+                    of[parent] = tuple(dict.fromkeys((*of.get(parent, ()), *found)))
+                    for value in found:
+                        if (child, value) in shifts:
+                            shifts.setdefault((parent, value), shifts[child, value])
+        return replace(self, by_column=of, shifts=shifts)
+
+    def is_dated(self, column: Column) -> bool:
+        """Whether its texts are read as dates."""
+        return column.kind == "text" and column.name.lower() in self.dated
+
+    def _read(self, column: Column, found: Any) -> Any:
+        """A constant as a value of a column."""
+        if not self.is_dated(column):
+            return _as(column.kind, found)
+        day = _as("date", found)
+        return None if day is None else day.isoformat()[:10]
 
     def fitting(self, column: Column) -> list[Any]:
         """For each constant that a column is compared with, a value that meets the condition."""
         name = column.name.lower()
-        named = ((found, _as(column.kind, found)) for found in self.by_column.get(name, ()))
+        named = ((found, self._read(column, found)) for found in self.by_column.get(name, ()))
         return [
             near(column.kind, value)[self.shifts.get((name, found), 0)]
             for found, value in named
@@ -108,12 +167,85 @@ class Hints:
     def for_column(self, column: Column) -> list[Any]:
         """The constants that a column of its kind can be near to."""
         named = self.by_column.get(column.name.lower(), ())
-        return [value for found in named if (value := _as(column.kind, found)) is not None]
+        return [value for found in named if (value := self._read(column, found)) is not None]
 
     def for_kind(self, column: Column) -> list[Any]:
         """All constants of its kind, wherever they stand."""
         every = (*self.numbers, *self.texts)
-        return [value for found in every if (value := _as(column.kind, found)) is not None]
+        return [value for found in every if (value := self._read(column, found)) is not None]
+
+
+def _is_dated(column: Any) -> bool:
+    """Whether a function reads a column as a date."""
+    from sqlglot import exp
+
+    parent = column.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    if isinstance(parent, exp.Cast):
+        return bool(parent.to.is_type("date", "timestamp", "datetime"))
+    if isinstance(parent, exp.Anonymous):
+        return parent.name.lower() in _CLOCKLIKE
+    return isinstance(parent, (
+        exp.Date, exp.Datetime, exp.TimeToStr, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
+        exp.StrToTime,
+    ))  # fmt: skip
+
+
+def _limits(tree: Any) -> Iterator[int]:
+    """How many rows its parts take or leave out."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Limit, exp.Fetch, exp.Offset):
+        count = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
+        name = count.name if isinstance(count, exp.Literal) else ""
+        if name.isascii() and name.isdigit() and int(name[:9]) <= _MOST_ROWS:
+            yield int(name[:9])
+
+
+def _away(node: Any, constants: Sequence[Any]) -> Iterator[str]:
+    """Dates that are so many years, months or days away from a constant as another one says."""
+    texts = [each for each in constants if isinstance(each, str) and len(each) > 7]  # noqa: PLR2004
+    days = [day for each in texts if (day := _day(each)) is not None]
+    if not days:
+        return
+    units = {each.lower() for each in _UNIT.findall(node.sql())} or {"day"}
+    for number in _whole(constants):
+        for day in days:
+            for unit in sorted(units):
+                counts = (-number, number, -number - 1, number + 1)
+                every = (_so_many(day, each, unit) for each in counts)
+                yield from (each.isoformat() for each in every if each is not None)
+
+
+def _whole(constants: Iterable[Any]) -> Iterator[int]:
+    """Those that may count years, months or days."""
+    for each in constants:
+        text = f"{each:f}" if isinstance(each, Decimal) else each
+        if text.isascii() and text.isdigit() and len(text) < 6 and int(text) > 0:  # noqa: PLR2004
+            yield int(text)
+
+
+def _so_many(day: date, number: int, unit: str) -> date | None:
+    """A date that is so many units away: on the same day of the year, if there is such a one."""
+    day = day.date() if isinstance(day, datetime) else day
+    try:
+        if unit == "year":
+            return day.replace(year=day.year + number)
+        moved = day + timedelta(round(number * _DAYS_OF[unit]))
+    except (ValueError, OverflowError):
+        return None
+    return moved if _EPOCH <= moved <= _LAST else None
+
+
+def _as_long(node: Any, constants: Sequence[Any]) -> Iterator[str]:
+    """Texts of the lengths that a condition speaks of."""
+    from sqlglot import exp
+
+    if node.find(exp.Length) is not None:
+        for number in _whole(constants):
+            if number <= _LARGEST_GROUP:
+                yield ("Abcd efghij" * 6)[:number]
 
 
 def _shifts(node: Any) -> Iterator[tuple[tuple[str, Any], int]]:
@@ -169,6 +301,8 @@ def _day(text: str) -> Any:
         return date(int(text), 1, 1) if int(text) in _YEARS else None
     if text.isascii() and text.isdigit() and len(text) < 3 and int(text) in _MONTHS:  # noqa: PLR2004
         return date(2023, int(text), 15)
+    if _MONTH.match(text) and int(text[:4]) in _YEARS:
+        return date(int(text[:4]), int(text[5:]), 15)
     shape = datetime if _STAMP.match(text) else date if _DATE.match(text) else None
     if shape is None:
         return None
@@ -196,10 +330,19 @@ def near(kind: Kind, value: Any) -> list[Any]:
         return _near_text(value)
     if kind in {"date", "timestamp"}:
         day = value if isinstance(value, datetime) else datetime.combine(value, time(0))
-        moved = [day, *(_moved(day, days) for days in (-1, 1, -31, 31, 364, 365, 366))]
-        late = (time(12, 30), time(23, 59, 59)) if kind == "timestamp" else ()
-        return [*moved, *(datetime.combine(day, each) for each in late)]
+        moved = [_moved(day, days) for days in (-1, 1, -31, 31, 364, 365, 366)]
+        return [day, *(_clocks(day) if kind == "timestamp" else ()), *moved]
     return [value]
+
+
+def _clocks(day: datetime) -> list[datetime]:
+    """Times just below and above one, and those of its day and of the day before."""
+    before = _moved(day, -1).date()
+    at_midnight = day.time() == time(0)
+    close = [datetime.combine(before, time(12, 30)), datetime.combine(day, time(12, 30))]
+    if not at_midnight:
+        close = [day - timedelta(0, 1), day + timedelta(0, 1), *close]
+    return [*close, *(datetime.combine(each, time(23, 59, 59)) for each in (before, day))]
 
 
 def _moved(day: datetime, days: int) -> datetime:
@@ -208,14 +351,17 @@ def _moved(day: datetime, days: int) -> datetime:
 
 
 def _near_text(text: str) -> list[str]:
-    if _DATE.match(text) and (day := _day(text)) is not None:
-        return [f"{each.date().isoformat()}" for each in near("date", day)]
+    if (_DATE.match(text) or _STAMP.match(text)) and (day := _day(text)) is not None:
+        first = day if isinstance(day, datetime) else datetime.combine(day, time(0))
+        stamps = [each.isoformat(text[10:11] or " ") for each in _clocks(first)]
+        dates = [each.date().isoformat() for each in near("date", day)]
+        return list(dict.fromkeys([text, *stamps[:2], *dates[:3], *stamps[2:], *dates[3:]]))
     plain = [text.replace("%", mark).replace("*", mark).replace("_", "k") for mark in ("", "q")]
     pattern = [*plain, f"z{plain[0]}", f"{plain[0]}z", f"z{text}z"]
     shapes = [text] if plain == [text, text] else pattern
     first = shapes[0]
     others = (first.upper(), first.lower(), first.swapcase(), f"{first}x", first[:-1], f" {first}",
-              text)  # fmt: skip
+              f"{first} ", text)  # fmt: skip
     return list(dict.fromkeys([*shapes, *others]))
 
 
@@ -239,6 +385,10 @@ class Profile:
     """Sizes of groups of rows that are alike."""
     empty: str = ""
     """A table that has no row."""
+    wide: bool = False
+    """Whether values vary much, and are near to no constant."""
+    large: bool = False
+    """Whether it has more rows than a LIMIT takes."""
 
 
 def profiles(tables: Sequence[Table], hints: Hints) -> list[Profile]:
@@ -252,7 +402,26 @@ def profiles(tables: Sequence[Table], hints: Hints) -> list[Profile]:
         Profile(20, nulls=0.3), Profile(12, nulls=0, values=2), Profile(12, nulls=0, values=1),
         Profile(14, copies=0.5),
         Profile(5, nulls=1.0), *grouped, *lonely,
+        Profile(25, nulls=0.05, wide=True), Profile(25, wide=True, copies=0.2), *_large(hints),
     ]  # fmt: skip
+
+
+def _large(hints: Hints) -> list[Profile]:
+    """One with more rows than the longest LIMIT takes, if the others have not."""
+    most = sum(sorted(hints.limits)[-2:])  # One of them may be an OFFSET.
+    return [Profile(most + 3, nulls=0.05, large=True)] if most > _LARGEST_USUAL else []
+
+
+CLOSE = Profile(60, nulls=0.05)
+"""Many rows near to constants."""
+
+
+def further(number: int) -> Profile:
+    """What databases are like that are drawn where those of `profiles` tell too little."""
+    return (
+        Profile(25, nulls=0.05, solid=True), Profile(40, nulls=0.05, wide=True),
+        Profile(60, nulls=0.02, solid=True), CLOSE,
+    )[number % 4]  # fmt: skip
 
 
 def fill(
@@ -304,6 +473,7 @@ class _Filler:
         self._near = [hints.for_column(column) for column in table.columns]
         self._fitting = [hints.fitting(column) for column in table.columns]
         self._any = [hints.for_kind(column) for column in table.columns]
+        self._dated = [hints.is_dated(column) for column in table.columns]
         self._unique = {key[0] for key in table.keys if len(key) == 1}
         self._seen: list[set[tuple[Any, ...]]] = [set() for _ in table.keys]
         self._rows: list[tuple[Any, ...]] = []
@@ -316,7 +486,8 @@ class _Filler:
             return []
         if self._profile.groups:
             self._grouped()
-        for _ in range(self._profile.rows):
+        spare = 3 if self._profile.large and self._table.checks else 1  # Some break a check.
+        for _ in range(spare * self._profile.rows):
             self._add(self._row())
         return self._rows
 
@@ -333,6 +504,23 @@ class _Filler:
                     for place in foreign.places:
                         row[place] = first[place]
                 self._add(row)
+
+        self._grouped_with_nulls()
+
+    def _grouped_with_nulls(self) -> None:
+        """Groups in which one row lacks a value, so that it counts as a row and not as a value."""
+        referring = {place for foreign in self._table.foreign for place in foreign.places}
+        nullable = [
+            place for place, column in enumerate(self._table.columns)
+            if column.nullable and place not in referring
+        ]  # fmt: skip
+        for place in nullable[:_MOST_LACKING]:
+            for size in self._profile.groups[-2:]:
+                first = self._apart()
+                for number in range(size):
+                    row = list(first)
+                    row[place] = first[place] if number else None
+                    self._add(row)
 
     def _apart(self) -> list[Any]:
         """A row that meets the constants, and otherwise has values that no other row has."""
@@ -373,11 +561,27 @@ class _Filler:
             if not may_be_null and is_own:
                 key = [row[place] for place in foreign.references]
         else:
-            is_first = self._profile.solid and self._chance.random() < 0.5  # noqa: PLR2004
-            other = others[0] if is_first else self._chance.choice(others)
+            has_hint = any(self._fitting[place] for place in foreign.places)
+            is_solid = self._profile.solid and not has_hint
+            is_first = is_solid and self._chance.random() < 0.5  # noqa: PLR2004
+            fitting = self._meeting(foreign, others) if self._profile.solid else []
+            other = others[0] if is_first else self._chance.choice(fitting or others)
             key = [other[place] for place in foreign.references]
         for place, value in zip(foreign.places, key, strict=True):
             row[place] = value
+
+    def _meeting(self, foreign: Foreign, others: Sequence[Row]) -> Sequence[Row]:
+        """Those of other rows whose key meets a condition on what refers to them, or nearly."""
+        is_near = self._chance.random() < 0.3  # noqa: PLR2004
+        for place, reference in zip(foreign.places, foreign.references, strict=True):
+            column = self._table.columns[place]
+            if self._fitting[place]:
+                every = self._fitting[place]
+                if is_near:
+                    every = [v for each in self._near[place] for v in near(column.kind, each)[:3]]
+                wanted = {_fitted(column, value) for value in every}
+                others = [row for row in others if row[reference] in wanted]
+        return others
 
     def _add(self, row: list[Any]) -> None:
         """Keep a row if it breaks no key; what is unique is drawn anew until it doesn't."""
@@ -403,6 +607,8 @@ class _Filler:
     def _fresh(self, place: int, tried: int) -> Any:
         """A value that is hardly taken."""
         column, number = self._table.columns[place], len(self._rows) + tried + 1
+        if self._near[place] and tried < 2 and self._chance.random() < 0.5:  # noqa: PLR2004
+            return _fitted(column, self._next_to(column, self._near[place]))
         if column.kind in {"integer", "decimal", "float"}:
             return self._chance.choice([number, number, 50 + number])
         if column.kind == "text":
@@ -436,18 +642,43 @@ class _Filler:
     def _drawn(self, place: int) -> Any:
         """A value near a constant, or a usual one."""
         column, chance = self._table.columns[place], self._chance
+        if self._profile.wide:
+            return _wide(column, chance, dated=self._dated[place])
         luck = chance.random()
         if self._near[place] and luck < 0.6:  # noqa: PLR2004
             return self._next_to(column, self._near[place])
         if self._any[place] and luck < 0.75:  # noqa: PLR2004
             return self._next_to(column, self._any[place])
-        return _usual(column, chance)
+        return _dated(chance) if self._dated[place] else _usual(column, chance)
 
     def _next_to(self, column: Column, constants: Sequence[Any]) -> Any:
         """A value near to one of some constants, most often itself or the one next to it."""
         values = near(column.kind, self._chance.choice(constants))
         is_next = self._chance.random() < 0.7  # noqa: PLR2004
         return self._chance.choice(values[:3] if is_next else values)
+
+
+def _dated(chance: random.Random) -> str:
+    """A date as a text, some with a time of the day."""
+    day, clock = chance.choice(_DAYS), chance.choice((None, None, *_TIMES))
+    return day.isoformat() if clock is None else datetime.combine(day, clock).isoformat(" ")
+
+
+def _wide(column: Column, chance: random.Random, *, dated: bool) -> Any:
+    """A value among many."""
+    if column.kind in {"integer", "decimal", "float"}:
+        exact = Decimal(chance.choice(_WIDE)) / _EIGHTH
+        return round(exact) if column.kind == "integer" else exact
+    moment = datetime(1965, 1, 1) + timedelta(  # noqa: DTZ001
+        chance.randrange(60 * 365), chance.choice((0, 45_000, 86_399))
+    )
+    if dated:
+        return moment.isoformat(" ")[: chance.choice((10, 19))]
+    if column.kind == "text":
+        return chance.choice(_WIDE_WORDS)
+    if column.kind in {"date", "timestamp"}:
+        return moment
+    return _usual(column, chance)
 
 
 def _usual(column: Column, chance: random.Random) -> Any:

@@ -47,15 +47,19 @@ Table = tuple[Sequence[tuple[str, str]], Sequence[Sequence[Any]]]
 class QueryError(Exception):
     """A query that can't be run, or not here."""
 
-    def __init__(self, reason: str, *, told: str = "", is_refused: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, told: str = "", is_refused: bool = False, unnamed: str = ""
+    ) -> None:
         """Say what is wrong with it.
 
         Args:
             reason: In words that tell no data.
             told: In the engine's words, which may quote data.
             is_refused: Whether it was never run.
+            unnamed: The reason without names of the query, if it has any.
         """
         super().__init__(reason)
+        self.unnamed = unnamed or reason
         self.told = told
         self.is_refused = is_refused
 
@@ -192,16 +196,25 @@ class Duck:
         is_own = not node["catalog_name"] and node["schema_name"].lower() in _SCHEMAS
         is_known = name in self._tables or (name in named and not node["schema_name"])
         if not is_own or not is_known or (name in self._views and name not in self._tables):
-            raise _refusal(f"there is no table {printable(node['table_name'], 60)!r}")
+            raise _refusal(
+                f"there is no table {printable(node['table_name'], 60)!r}",
+                "it reads a table that there is none of",
+            )
 
     def _look_at_call(self, node: Mapping[str, Any], allowed: frozenset[str]) -> None:
         name = str(node.get("function_name", "")).lower()
         arguments = [each["expression"] for each in node.get("arguments", ())]
         is_foreign = node.get("schema") or node.get("catalog")
         if name in self._refused or is_foreign or (name == "age" and len(arguments) == 1):
-            raise _refusal(f"the function {printable(name, 60)} is not allowed")
+            raise _refusal(
+                f"the function {printable(name, 60)} is not allowed",
+                "it calls a function that is not allowed",
+            )
         if allowed is _SERIES and name not in allowed:
-            raise _refusal(f"the table function {printable(name, 60)} is not allowed")
+            raise _refusal(
+                f"the table function {printable(name, 60)} is not allowed",
+                "it calls a table function that is not allowed",
+            )
         if name in _LONG and not _is_short(arguments):
             raise _refusal(f"{name} needs a constant length of at most {_WIDEST:,}")
 
@@ -408,7 +421,10 @@ def _is_short(arguments: Sequence[Mapping[str, Any]]) -> bool:
 def _refuse_type(name: str, kind: str) -> None:
     for word in ("WITH TIME ZONE", "INTERVAL"):
         if word in kind:
-            raise QueryError(f"its column {printable(name, 60)!r} is {kind.lower()}: cast it")
+            raise QueryError(
+                f"its column {printable(name, 60)!r} is {kind.lower()}: cast it",
+                unnamed=f"a column of it is {word.lower()}: cast it",
+            )
 
 
 @contextmanager
@@ -550,8 +566,8 @@ def _for_sqlite(value: Any) -> Any:
 # ---- Both
 
 
-def _refusal(reason: str) -> QueryError:
-    return QueryError(reason, is_refused=True)
+def _refusal(reason: str, unnamed: str = "") -> QueryError:
+    return QueryError(reason, is_refused=True, unnamed=unnamed)
 
 
 def _quoted(name: str) -> str:

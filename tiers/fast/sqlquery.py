@@ -35,13 +35,16 @@ from verifier_ladder.tiers.fast.sqlanswers import (
     unmatched,
 )
 from verifier_ladder.tiers.fast.sqldatabases import (
+    CLOSE,
     Hints,
     Profile,
     Rows,
     fill,
+    further,
     profiles,
 )
 from verifier_ladder.tiers.fast.sqlengine import Duck, Lite, QueryError, open_engine
+from verifier_ladder.tiers.fast.sqlmutants import Mutant, mutants
 from verifier_ladder.tiers.fast.sqlschema import Column, Table, TableModel, read_schema
 from verifier_ladder.tiers.tasks import TaskError, read_task
 from verifier_ladder.tiers.versions import versions
@@ -54,6 +57,10 @@ _LONGEST = 20_000
 _MOST_COLUMNS, _MOST_KEYS = 500, 100
 _SECONDS = 20.0
 """Processor seconds that a query may take on all databases together."""
+_FURTHER = 16
+"""Further databases that are drawn where the usual ones tell too little of a reference."""
+_LOOKED = 30.0
+"""Processor seconds after which no further database is drawn for a task."""
 _EVERY = "*"
 """The key of an order by all columns."""
 _NUMBER = Column("number of the row", "integer", "BIGINT")
@@ -89,7 +96,11 @@ class SqlQuery(MarkedVerifier):
 
     **A query** is one SELECT. What writes, reads files, settings or catalogues, or differs from
     time to time is refused. **A reference** whose rows are not determined, that fails, or never
-    yields a row is abstained from.
+    yields a row is abstained from; so is one with a condition that always or never holds on all
+    databases, those drawn for it too.
+
+    **Limits**: equal answers prove nothing. How many queries with a constant or a comparison next
+    to the reference's pass is told in the evidence. 40 conditions and 40 constants are looked at.
 
     Example:
         >>> task = {"schema": "CREATE TABLE t (a INTEGER)", "reference": "SELECT a FROM t"}
@@ -151,7 +162,9 @@ class SqlQuery(MarkedVerifier):
             raise CandidateError("the query takes too much memory", feedback=HOW) from None
         except RecursionError:
             raise CandidateError("the query is too deep", feedback=f"Nest less. {HOW}") from None
-        return Verdict.accept(1.0, evidence={"databases": len(trial.cases)})
+        return Verdict.accept(
+            1.0, evidence={"databases": len(trial.cases), "near queries not told": trial.untold}
+        )
 
 
 def _sqlglot() -> Any:
@@ -303,6 +316,8 @@ def _number(tree: Any, part: str) -> int | None:
     clause = tree.args.get(part)
     if clause is None:
         return None
+    if isinstance(clause.expression, exp.Var) and clause.expression.name.upper() == "ALL":
+        return None
     given = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.expression
     options = clause.args.get("limit_options")
     has_more = options is not None and (
@@ -392,7 +407,10 @@ def _place(key: int | str, names: Sequence[str]) -> int | None:
     if isinstance(key, str):
         found = [n for n, name in enumerate(names) if name.lower() == key]
         if not found:
-            raise QueryError(f"its ORDER BY names no column: {printable(key, 60)}")
+            raise QueryError(
+                f"its ORDER BY names no column: {printable(key, 60)}",
+                unnamed="its ORDER BY names no column",
+            )
         return found[0]
     if key >= len(names):
         raise QueryError("its ORDER BY names no column")
@@ -428,6 +446,7 @@ class Case(NamedTuple):
 
     rows: Rows
     wanted: Said
+    is_large: bool = False
 
 
 class _Undetermined(Exception):  # noqa: N818 - it is no error
@@ -442,6 +461,7 @@ class Trial:
         self.tables = read_schema(task.tables, task.dialect)
         names = [table.name.lower() for table in self.tables]
         columns = [column.name.lower() for table in self.tables for column in table.columns]
+        self._target = "sqlite" if task.dialect == "sqlite" else "duckdb"
         self.engine = open_engine(task.dialect, names, columns)
         self.ordered = False
         try:
@@ -450,22 +470,27 @@ class Trial:
                 self.reference.is_ordered and task.duplicates and task.ordered is not False
             )
             self._check(self.reference)
-        except (QueryError, RecursionError) as error:
-            raise _wrong_reference(printable(f"{error}", 100)) from None
+        except QueryError as error:
+            raise _wrong_reference(error.unnamed) from None
+        except RecursionError:
+            raise _wrong_reference("it is too deep") from None
         if task.ordered and not (task.duplicates and self.reference.is_ordered):
             raise TaskError(
                 "the task's ordered makes no sense: it needs a reference with ORDER BY, and "
                 "duplicates that matter"
             )
         self._columns = frozenset(columns)
-        self.cases = self._made(self._hints(self.reference))
+        hints = self._hints(self.reference)
+        self.cases = self._made(hints)
+        self.untold = self._sharpened(hints)
+        """How many queries with a constant or a comparison next to the reference's pass."""
 
     def _hints(self, *queries: Query) -> Hints:
         """What values are near to: constants of queries, and of the schema's checks."""
         trees = [*(query.tree for query in queries), *self._conditions()]
         # SQLite reads a name in quotation marks that there is no column of as a text.
         columns = self._columns if self._task.dialect == "sqlite" else None
-        return Hints.of(trees, columns)
+        return Hints.of(trees, columns).passed(self.tables)
 
     def _conditions(self) -> list[Any]:
         """The schema's checks, as syntax trees."""
@@ -494,13 +519,16 @@ class Trial:
         """
         found, failed, open_ = [], "", 0
         brought = list(self._brought())
-        drawn = [self._drawn(each, hints, place) for place, each in
-                 enumerate(profiles(self.tables, hints))]  # fmt: skip
-        for rows in (*brought, *drawn):
+        every = [(False, rows) for rows in brought]
+        for place, profile in enumerate(profiles(self.tables, hints)):
+            every.append((profile.large, self._drawn(profile, hints, place)))
+        for is_large, rows in every:
             try:
-                found += self._cases(rows)
+                found += self._cases(rows, is_large=is_large)
             except QueryError as error:
-                failed = failed or f"{error}"
+                if is_large:  # It may be too much for a query that is fine.
+                    continue
+                failed = failed or error.unnamed
                 open_ += 1
             except _Undetermined:
                 open_ += 1
@@ -513,6 +541,75 @@ class Trial:
             raise _wrong_reference("it yields no row of any database")
         return found
 
+    def _sharpened(self, hints: Hints) -> int:
+        """Add databases until they tell the reference from what differs from it in one thing.
+
+        Returns:
+            How many constants and comparisons next to its own they don't tell from it.
+
+        Raises:
+            TaskError: If a condition always holds, or never, on all of them.
+        """
+        alive = mutants(self.reference.tree, self._checked())
+        began = time.process_time()
+        for case in [case for case in self.cases if not case.is_large]:
+            alive = self._untold(alive, case)
+        for number in range(_FURTHER):
+            if not any(each.decides for each in alive) or time.process_time() - began > _LOOKED:
+                break
+            rows = self._drawn(further(number), hints, 1_000 + number)
+            try:
+                cases = self._cases(rows)
+            except (QueryError, _Undetermined):
+                continue
+            left = self._untold(alive, cases[0])
+            if len(left) < len(alive):
+                self.cases += cases
+            alive = left
+        for each in alive:
+            if each.decides and not self._matters(each):
+                raise TaskError(
+                    f"the task can't be judged: on every database that is made, {each.what}; give "
+                    "databases on which it both holds and fails"
+                )
+        return sum(not each.what for each in alive)
+
+    def _checked(self) -> frozenset[str]:
+        """Names of columns that the schema's checks speak of."""
+        from sqlglot import exp
+
+        every = (name for tree in self._conditions() for name in tree.find_all(exp.Column))
+        return frozenset(name.name.lower() for name in every)
+
+    def _untold(self, some: list[Mutant], case: Case) -> list[Mutant]:
+        """Those that a database does not tell from the reference."""
+        self._load(case.rows)
+        same = self._rows_of(self.reference.tree)
+        return [each for each in some if same is None or not self._differ(each.tree, same)]
+
+    def _differ(self, tree: Any, rows: Sequence[Row]) -> bool:
+        found = self._rows_of(tree)
+        return found is None or any(unmatched(rows, found, self._task.tolerance))
+
+    def _rows_of(self, tree: Any) -> list[Row] | None:
+        """What a query of ours says of the database that is loaded; None if it fails."""
+        try:
+            return self.engine.run(tree.sql(self._target)).rows
+        except (QueryError, RecursionError):
+            return None
+
+    def _matters(self, mutant: Mutant) -> bool:
+        """Whether part of a condition would matter, were it the whole one."""
+        if mutant.alone is None:
+            return False
+        part, constant = mutant.alone
+        for case in self.cases:
+            self._load(case.rows)
+            rows = self._rows_of(part)
+            if rows is None or self._differ(constant, rows):
+                return True
+        return False
+
     def _drawn(self, profile: Profile, hints: Hints, place: int) -> Rows:
         of = digest([self._task.model_dump_json(), self._seed, place])
         chance = random.Random(of)  # noqa: S311 - the same each time
@@ -520,13 +617,15 @@ class Trial:
 
     def _violations(self, table: Table, rows: Sequence[Row]) -> set[int]:
         """Which rows break a check of their table."""
-        numbered = Table("rows", (*table.columns, _NUMBER))
+        numbered = Table(table.name, (*table.columns, _NUMBER))
         of = ((*row, n) for n, row in enumerate(rows))
-        self.engine.load({"rows": (numbered.typed, list(of))})
+        self.engine.load({table.name: (numbered.typed, list(of))})
+        name = table.name.replace('"', '""')
+        ask = f'SELECT "{_NUMBER.name}" FROM "{name}" WHERE NOT'  # noqa: S608 - ours
         broken: set[int] = set()
         for check in table.checks:
             try:
-                said = self.engine.run(f'SELECT "{_NUMBER.name}" FROM "rows" WHERE NOT ({check})')  # noqa: S608
+                said = self.engine.run(f"{ask} ({check})")
             except QueryError as error:
                 raise TaskError(f"the task's schema makes no sense: {error}") from None
             broken |= {row[0] for row in said.rows}
@@ -546,26 +645,47 @@ class Trial:
                 self._load(rows)
             except QueryError:
                 raise _wrong_databases("a value is not of its column's type") from None
+            if any(self._breaks(table, rows) for table in self.tables):
+                raise _wrong_databases("a row breaks a constraint of the schema")
             yield rows
 
-    def _cases(self, rows: Rows) -> list[Case]:
+    def _breaks(self, table: Table, every: Rows) -> bool:
+        """Whether a table's own rows break its keys or checks, or refer to none."""
+        rows = every.get(table.name.lower(), [])
+        for key in table.keys:
+            held = [of for row in rows if None not in (of := tuple(row[p] for p in key))]
+            if len(set(map(repr, held))) < len(held):
+                return True
+        for foreign in table.foreign:
+            others = every.get(foreign.table, [])
+            known = {tuple(row[p] for p in foreign.references) for row in others}
+            for row in rows:
+                key = tuple(row[p] for p in foreign.places)
+                if None not in key and key not in known:
+                    return True
+        nulls = any(
+            row[p] is None and not c.nullable for row in rows for p, c in enumerate(table.columns)
+        )
+        return nulls or bool(table.checks and rows and self._violations(table, rows))
+
+    def _cases(self, rows: Rows, *, is_large: bool = False) -> list[Case]:
         """A database in two orders of its rows, of which the reference must say the same."""
         chance = random.Random(self._seed)  # noqa: S311 - the same each time
         turned = {name: chance.sample(of, len(of)) for name, of in rows.items()}
-        cases = [self._case(rows)]
+        cases = [self._case(rows, is_large=is_large)]
         if turned != rows:
-            cases.append(self._case(turned))
+            cases.append(self._case(turned, is_large=is_large))
             if not self._agree(cases[0].wanted, cases[1].wanted):
                 raise _Undetermined
         return cases
 
-    def _case(self, rows: Rows) -> Case:
+    def _case(self, rows: Rows, *, is_large: bool) -> Case:
         self._load(rows)
         wanted = self.reference.said(self.engine, ordered=self.ordered)
         cut = sum(block.is_cut for block in wanted.blocks)
         if cut > (1 if not self.ordered else len(wanted.blocks)) * self._task.duplicates:
             raise _Undetermined
-        return Case(rows, wanted)
+        return Case(rows, wanted, is_large)
 
     def _agree(self, one: Said, other: Said) -> bool:
         """Whether a reference says the same of a database in two orders of its rows."""
@@ -589,8 +709,13 @@ class Trial:
         for case in chain(self.cases, self._closer(query)):
             self._load(case.rows)
             began = time.process_time()
-            told = self._fault(query.said(self.engine, ordered=self.ordered), case.wanted)
-            took += time.process_time() - began
+            try:
+                told = self._fault(query.said(self.engine, ordered=self.ordered), case.wanted)
+            except QueryError:
+                if case.is_large:  # It need not be fast, and ran on all smaller ones.
+                    continue
+                raise
+            took += (time.process_time() - began) * (not case.is_large)
             if took > _SECONDS:
                 raise QueryError("it takes too long on small databases")
             if told:
@@ -602,10 +727,11 @@ class Trial:
     def _closer(self, query: Query) -> Iterator[Case]:
         """Databases whose values are near to the candidate's constants, too."""
         hints = self._hints(query, self.reference)
-        for place, profile in enumerate(profiles(self.tables, hints)):
-            if profile.solid or profile.groups:
+        for place, profile in enumerate((*profiles(self.tables, hints), CLOSE)):
+            if profile.solid or profile.groups or profile.large or profile is CLOSE:
+                rows = self._drawn(profile, hints, -1 - place)
                 try:
-                    yield from self._cases(self._drawn(profile, hints, -1 - place))
+                    yield from self._cases(rows, is_large=profile.large)
                 except (QueryError, _Undetermined):  # Of the reference, not of the candidate.
                     continue
 

@@ -303,3 +303,98 @@ def test_sqlite_reads_a_name_of_no_column_as_a_text() -> None:
     ]
 
     assert [Outcome.ACCEPT, Outcome.REJECT] == said
+
+
+SHOPS = (
+    "CREATE TABLE shops (code TEXT PRIMARY KEY, town TEXT);"
+    "CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born DATE, "
+    "shop TEXT REFERENCES shops(code), pay INTEGER);"
+    "CREATE TABLE sales (id INTEGER PRIMARY KEY, sold TEXT NOT NULL, seen TIMESTAMP, "
+    "qty INTEGER NOT NULL CHECK (qty >= 0))"
+)
+MARCH = "SELECT id FROM sales WHERE {0} >= '2024-03-01' AND {0} < '2024-04-01'"
+DAYS = "SELECT id FROM sales WHERE {0} BETWEEN '2024-03-01' AND '2024-03-31'"
+AGES = (
+    "SELECT CASE WHEN date_diff('year', born, DATE '2024-06-01') >= 18 THEN 'adult' "
+    "ELSE 'child' END FROM staff"
+)
+IF_OLD = "SELECT if(2024 - year(born) >= 18, 'adult', 'child') FROM staff"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "reference", "right", "wrong"),
+    [
+        ("sqlite", "SELECT count(*) FROM sales WHERE strftime('%m', sold) = '03'",
+         "SELECT count(*) FROM sales WHERE strftime('%m', sold) + 0 = 3", "SELECT 0"),
+        ("sqlite", "SELECT sum(qty) FROM sales WHERE strftime('%Y', sold) = '2023'",
+         "SELECT sum(qty) FROM sales WHERE strftime('%Y', sold) + 0 = 2023", "SELECT NULL"),
+        ("duckdb", "SELECT count(*) FROM staff WHERE born + INTERVAL 18 YEAR <= DATE '2024-06-01'",
+         "SELECT count(*) FROM staff WHERE NOT born + INTERVAL 18 YEAR > DATE '2024-06-01'",
+         "SELECT 0"),
+        ("duckdb", AGES, IF_OLD, "SELECT 'child' FROM staff"),
+        ("duckdb", "SELECT name FROM staff WHERE length(name) <= 12",
+         "SELECT name FROM staff WHERE length(name) < 13", "SELECT name FROM staff"),
+        ("duckdb", MARCH.format("seen"), DAYS.format("seen::DATE"), DAYS.format("seen")),
+        ("sqlite", MARCH.format("sold"), DAYS.format("substr(sold, 1, 10)"), DAYS.format("sold")),
+        ("sqlite", "SELECT name FROM staff WHERE shop = 'B2' AND pay > 10",
+         "SELECT name FROM staff WHERE pay >= 11 AND shop = 'B2'",
+         "SELECT name FROM staff WHERE shop = 'B2' AND pay >= 10"),
+        ("duckdb", "SELECT id FROM sales", "SELECT id FROM sales LIMIT ALL",
+         "SELECT id FROM sales LIMIT 100"),
+        ("duckdb", "SELECT town FROM shops", "SELECT '' || town FROM shops",
+         "SELECT trim(town) FROM shops"),
+    ],
+)  # fmt: skip
+def test_a_query_is_told_from_one_that_differs_where_few_rows_do(
+    dialect: str, reference: str, right: str, wrong: str
+) -> None:
+    said = [judge(each, reference, SHOPS, dialect=dialect).outcome for each in (right, wrong)]
+
+    assert [Outcome.ACCEPT, Outcome.REJECT] == said
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        ("SELECT count(*) FROM staff WHERE length(name) = 5000", "its WHERE never holds"),
+        ("SELECT name, length(name) < 5000 FROM staff", "its values always holds"),
+        ("SELECT count(*) FROM hidden_things", "a table that there is none of"),
+        ("SELECT current_setting('threads') FROM staff", "a function that is not allowed"),
+    ],
+)
+def test_a_task_that_can_t_be_judged_is_told_without_the_reference(
+    reference: str, told: str
+) -> None:
+    verdict = judge("SELECT 0", reference, SHOPS)
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert told in verdict.reason
+    assert "5000" not in verdict.reason
+    assert "hidden" not in verdict.reason
+    assert "current_setting" not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["name IS NOT NULL AND pay > 3", "pay > 3 OR pay > 5", "pay > 3 AND pay > 1"],
+)
+def test_a_condition_may_be_more_than_is_needed(condition: str) -> None:
+    plain = "SELECT id FROM staff WHERE pay > 3"
+
+    assert Outcome.ACCEPT is judge(plain, plain.replace("pay > 3", condition), SHOPS).outcome
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"staff": [[1, "a", None, None, 1], [1, "b", None, None, 1]]},
+        {"staff": [[1, "a", None, "none", 1]]},
+        {"staff": [[1, None, None, None, 1]]},
+        {"sales": [[1, "2024-01-01", None, -1]]},
+    ],
+)
+def test_databases_that_break_the_schema_are_the_task_s_fault(rows: dict[str, Any]) -> None:
+    verdict = judge("SELECT id FROM staff", "SELECT id FROM staff", SHOPS, databases=[rows])
+
+    assert Outcome.ABSTAIN is verdict.outcome
+    assert "constraint" in verdict.reason
