@@ -171,7 +171,7 @@ def _sqlglot() -> Any:
     try:
         import sqlglot
     except ImportError:
-        raise ToolError("sqlglot is not installed: pip install 'verifier-ladder[sql]'") from None
+        raise ToolError("sqlglot is not installed; pip install '.[sql]' in a clone") from None
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # It warns of what candidates write.
     return sqlglot
 

@@ -71,6 +71,10 @@ def same_rows(text: str, task: Mapping[str, Any], *, as_set: bool) -> bool:
     return set(said) == set(wanted) if as_set else Counter(said) == Counter(wanted)
 
 
+_EVERY = 8
+"""The kit has one of so many cases; all of them are slow."""
+
+
 class TestSqlQuery(VerifierTestCase):
     strict = True
     twins: Mapping[str, Judge] = {
@@ -97,7 +101,27 @@ class TestSqlQuery(VerifierTestCase):
     def verifier(self) -> SqlQuery:
         return SqlQuery()
 
-    @pytest.mark.slow  # Each mutant is asked about the whole key, on all databases of each task.
+    @pytest.fixture
+    def answer_key(self, request: pytest.FixtureRequest) -> AnswerKey:
+        """One of so many cases; of slow tests all."""
+        key = AnswerKey.named("sql-query")
+        step = 1 if request.node.get_closest_marker("slow") else _EVERY
+        return AnswerKey(key.name, key.cases[::step], key.lines[::step])
+
+    @pytest.mark.slow
+    def test_it_agrees_with_its_whole_answer_key(self, answer_key: AnswerKey) -> None:
+        """Databases are made for each task: that takes minutes."""
+        report = answer_key.check(SqlQuery())
+        unjudged = [graded.told() for graded in report.hostile if graded.how]
+
+        assert [] == [*report.complaints, *report.flaws, *unjudged]
+
+    @pytest.mark.slow
+    def test_the_answer_key_tells_it_from_naive_twins(self, answer_key: AnswerKey | None) -> None:
+        """See the kit."""
+        super().test_the_answer_key_tells_it_from_naive_twins(answer_key)
+
+    @pytest.mark.slow
     def test_the_answer_key_catches_mutants(
         self, verifier: Verifier, answer_key: AnswerKey | None
     ) -> None:
