@@ -352,8 +352,8 @@ def _moved(day: datetime, days: int) -> datetime:
 
 def _near_text(text: str) -> list[str]:
     if (_DATE.match(text) or _STAMP.match(text)) and (day := _day(text)) is not None:
-        first = day if isinstance(day, datetime) else datetime.combine(day, time(0))
-        stamps = [each.isoformat(text[10:11] or " ") for each in _clocks(first)]
+        moment = day if isinstance(day, datetime) else datetime.combine(day, time(0))
+        stamps = [each.isoformat(text[10:11] or " ") for each in _clocks(moment)]
         dates = [each.date().isoformat() for each in near("date", day)]
         return list(dict.fromkeys([text, *stamps[:2], *dates[:3], *stamps[2:], *dates[3:]]))
     plain = [text.replace("%", mark).replace("*", mark).replace("_", "k") for mark in ("", "q")]
